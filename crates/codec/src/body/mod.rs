@@ -1,0 +1,112 @@
+//! Event bodies: one frozen type per kind and version, converted to and from the domain's events.
+
+mod v1;
+mod words;
+
+use lacuna_core::Event;
+
+use crate::registry::{self, Kind};
+use crate::CodecError;
+
+const MAX_BODY: usize = 1 << 28;
+
+/// Encodes an event's body in the newest version of its kind.
+pub(crate) fn encode(event: &Event) -> Result<(Kind, Vec<u8>), CodecError> {
+    let config = bincode::config::standard();
+    let (kind, encoded) = match event {
+        Event::SessionOpened(e) => {
+            (registry::SESSION_OPENED, bincode::encode_to_vec(v1::SessionOpenedV1::from(e), config))
+        }
+        Event::SpanRecorded(e) => {
+            (registry::SPAN_RECORDED, bincode::encode_to_vec(v1::SpanRecordedV1::from(e), config))
+        }
+        Event::SummaryRecorded(e) => (
+            registry::SUMMARY_RECORDED,
+            bincode::encode_to_vec(v1::SummaryRecordedV1::from(e), config),
+        ),
+        Event::PruneExecuted(e) => {
+            (registry::PRUNE_EXECUTED, bincode::encode_to_vec(v1::PruneExecutedV1::from(e), config))
+        }
+        Event::PruneRejected(e) => {
+            (registry::PRUNE_REJECTED, bincode::encode_to_vec(v1::PruneRejectedV1::from(e), config))
+        }
+        Event::LossyCommitted(e) => (
+            registry::LOSSY_COMMITTED,
+            bincode::encode_to_vec(v1::LossyCommittedV1::from(e), config),
+        ),
+        Event::SpanRestored(e) => {
+            (registry::SPAN_RESTORED, bincode::encode_to_vec(v1::SpanRestoredV1::from(e), config))
+        }
+        Event::SpanRead(e) => {
+            (registry::SPAN_READ, bincode::encode_to_vec(v1::SpanReadV1::from(e), config))
+        }
+        Event::ContradictionNoted(e) => (
+            registry::CONTRADICTION_NOTED,
+            bincode::encode_to_vec(v1::ContradictionNotedV1::from(e), config),
+        ),
+        Event::ContradictionResolved(e) => (
+            registry::CONTRADICTION_RESOLVED,
+            bincode::encode_to_vec(v1::ContradictionResolvedV1::from(e), config),
+        ),
+        Event::SessionClosed => (registry::SESSION_CLOSED, Ok(Vec::new())),
+    };
+    let encoded = encoded.map_err(|error| CodecError::damaged("event body", error.to_string()))?;
+    Ok((kind, encoded))
+}
+
+/// Decodes an event's body, whatever version it was written in.
+pub(crate) fn decode(number: u16, version: u16, body: &[u8]) -> Result<Event, CodecError> {
+    let Some(kind) = registry::KINDS.iter().find(|kind| kind.number == number) else {
+        let known = registry::KINDS.iter().map(|kind| u32::from(kind.number)).max().unwrap_or(0);
+        return Err(CodecError::Newer { what: "event kind", found: u32::from(number), known });
+    };
+    if version > kind.version {
+        let (found, known) = (u32::from(version), u32::from(kind.version));
+        return Err(CodecError::Newer { what: kind.name, found, known });
+    }
+    if version == 0 {
+        return Err(CodecError::damaged(kind.name, "version 0"));
+    }
+    Ok(match *kind {
+        registry::SESSION_OPENED => {
+            Event::SessionOpened(read::<v1::SessionOpenedV1>(kind, body)?.try_into()?)
+        }
+        registry::SPAN_RECORDED => {
+            Event::SpanRecorded(read::<v1::SpanRecordedV1>(kind, body)?.try_into()?)
+        }
+        registry::SUMMARY_RECORDED => {
+            Event::SummaryRecorded(read::<v1::SummaryRecordedV1>(kind, body)?.try_into()?)
+        }
+        registry::PRUNE_EXECUTED => {
+            Event::PruneExecuted(read::<v1::PruneExecutedV1>(kind, body)?.try_into()?)
+        }
+        registry::PRUNE_REJECTED => {
+            Event::PruneRejected(read::<v1::PruneRejectedV1>(kind, body)?.try_into()?)
+        }
+        registry::LOSSY_COMMITTED => {
+            Event::LossyCommitted(read::<v1::LossyCommittedV1>(kind, body)?.try_into()?)
+        }
+        registry::SPAN_RESTORED => {
+            Event::SpanRestored(read::<v1::SpanRestoredV1>(kind, body)?.try_into()?)
+        }
+        registry::SPAN_READ => Event::SpanRead(read::<v1::SpanReadV1>(kind, body)?.try_into()?),
+        registry::CONTRADICTION_NOTED => {
+            Event::ContradictionNoted(read::<v1::ContradictionNotedV1>(kind, body)?.try_into()?)
+        }
+        registry::CONTRADICTION_RESOLVED => Event::ContradictionResolved(
+            read::<v1::ContradictionResolvedV1>(kind, body)?.into(),
+        ),
+        registry::SESSION_CLOSED if body.is_empty() => Event::SessionClosed,
+        _ => return Err(CodecError::damaged(kind.name, "its body does not fit its kind")),
+    })
+}
+
+fn read<T: bincode::Decode<()>>(kind: &Kind, body: &[u8]) -> Result<T, CodecError> {
+    let config = bincode::config::standard().with_limit::<MAX_BODY>();
+    let (value, read) = bincode::decode_from_slice(body, config)
+        .map_err(|error| CodecError::damaged(kind.name, error.to_string()))?;
+    if read != body.len() {
+        return Err(CodecError::damaged(kind.name, "bytes are left over"));
+    }
+    Ok(value)
+}

@@ -1,0 +1,137 @@
+//! An event's stored form: a fixed header that any reader can skip by, then the body.
+//!
+//! ```text
+//! offset size
+//!      0    1  envelope format, 1
+//!      1    1  codec of the body: 1 = bincode 2, standard configuration
+//!      2    2  kind number                              (all numbers little endian)
+//!      4    2  version of the body's shape
+//!      6    2  flags, 0
+//!      8    8  seq
+//!     16    8  version
+//!     24    8  session number: the seq of the event that opened it
+//!     32    8  record time, ms since 1970
+//!     40   16  request digest, zero without a command id
+//!     56   32  hash of the session's previous event, zero for the first
+//!     88    1  length of the principal
+//!     89    1  0
+//!     90    2  length of the command id, 0 for none
+//!     92    4  length of the body
+//!     96    …  principal, command id, body
+//! ```
+//!
+//! The event's hash is BLAKE3 over all of these bytes, as stored, in a domain of its own.
+
+use lacuna_core::{CommandStamp, Digest, Recorded, SessionNo, Timestamp};
+
+use crate::body;
+use crate::reader::Reader;
+use crate::CodecError;
+
+const WHAT: &str = "event";
+const ENVELOPE: u8 = 1;
+const CODEC_BINCODE2: u8 = 1;
+const HASH_CONTEXT: &str = "lacuna 2026-11 event v1";
+const HEADER: usize = 96;
+
+/// The hash of an event's stored bytes.
+pub fn event_hash(stored: &[u8]) -> Digest {
+    Digest(*blake3::Hasher::new_derive_key(HASH_CONTEXT).update(stored).finalize().as_bytes())
+}
+
+/// Appends an event's stored form to `out` and sets the event's hash from it.
+pub fn encode_event(recorded: &mut Recorded, out: &mut Vec<u8>) -> Result<(), CodecError> {
+    let start = out.len();
+    let principal = recorded.principal.as_str().as_bytes();
+    let (request, command_id) = match &recorded.command {
+        Some(stamp) => (stamp.request, stamp.id.as_str().as_bytes()),
+        None => ([0; 16], &[][..]),
+    };
+    let (kind, encoded) = body::encode(&recorded.event)?;
+    out.push(ENVELOPE);
+    out.push(CODEC_BINCODE2);
+    out.extend_from_slice(&kind.number.to_le_bytes());
+    out.extend_from_slice(&kind.version.to_le_bytes());
+    out.extend_from_slice(&0_u16.to_le_bytes());
+    out.extend_from_slice(&recorded.seq.to_le_bytes());
+    out.extend_from_slice(&recorded.version.to_le_bytes());
+    out.extend_from_slice(&recorded.session.0.to_le_bytes());
+    out.extend_from_slice(&recorded.at.0.to_le_bytes());
+    out.extend_from_slice(&request);
+    out.extend_from_slice(&recorded.previous.0);
+    out.push(fit("principal", principal.len())?);
+    out.push(0);
+    out.extend_from_slice(&fit::<u16>("command id", command_id.len())?.to_le_bytes());
+    out.extend_from_slice(&fit::<u32>("event body", encoded.len())?.to_le_bytes());
+    debug_assert_eq!(out.len() - start, HEADER);
+    out.extend_from_slice(principal);
+    out.extend_from_slice(command_id);
+    out.extend_from_slice(&encoded);
+    recorded.hash = event_hash(&out[start..]);
+    Ok(())
+}
+
+fn fit<T: TryFrom<usize>>(what: &'static str, size: usize) -> Result<T, CodecError> {
+    let limit = 1_usize.checked_shl(8 * size_of::<T>() as u32).map_or(usize::MAX, |n| n - 1);
+    T::try_from(size).map_err(|_| CodecError::TooLarge { what, size, limit })
+}
+
+/// The session number in an event's stored form, without decoding the rest.
+pub fn peek_session(stored: &[u8]) -> Option<SessionNo> {
+    let bytes = stored.get(24..32)?;
+    Some(SessionNo(u64::from_le_bytes(bytes.try_into().ok()?)))
+}
+
+/// Decodes an event from exactly these bytes.
+pub fn decode_event(stored: &[u8]) -> Result<Recorded, CodecError> {
+    let mut reader = Reader::new(WHAT, stored);
+    let envelope = reader.u8()?;
+    if envelope > ENVELOPE {
+        let (found, known) = (u32::from(envelope), u32::from(ENVELOPE));
+        return Err(CodecError::Newer { what: "event envelope", found, known });
+    }
+    let codec = reader.u8()?;
+    if envelope != ENVELOPE || codec != CODEC_BINCODE2 {
+        return Err(reader.damaged(format!("envelope {envelope}, codec {codec}")));
+    }
+    let (kind, shape, flags) = (reader.u16()?, reader.u16()?, reader.u16()?);
+    if flags != 0 {
+        return Err(reader.damaged(format!("unknown flags {flags:#x}")));
+    }
+    let (seq, version) = (reader.u64()?, reader.u64()?);
+    let (session, at) = (SessionNo(reader.u64()?), Timestamp(reader.u64()?));
+    let request = reader.array()?;
+    let previous = Digest(reader.array()?);
+    let principal_length = usize::from(reader.u8()?);
+    if reader.u8()? != 0 {
+        return Err(reader.damaged("a reserved byte is set"));
+    }
+    let command_length = usize::from(reader.u16()?);
+    let body_length = reader.u32()? as usize;
+    let principal = text(reader.take(principal_length)?)?;
+    let command = text(reader.take(command_length)?)?;
+    let body = reader.take(body_length)?;
+    reader.end()?;
+    let command = match command {
+        "" => None,
+        id => {
+            let id = id.parse().map_err(|error| reader.damaged(format!("{error}")))?;
+            Some(CommandStamp { id, request })
+        }
+    };
+    Ok(Recorded {
+        seq,
+        version,
+        at,
+        session,
+        principal: principal.parse().map_err(|error| reader.damaged(format!("{error}")))?,
+        command,
+        previous,
+        hash: event_hash(stored),
+        event: body::decode(kind, shape, body)?,
+    })
+}
+
+fn text(bytes: &[u8]) -> Result<&str, CodecError> {
+    std::str::from_utf8(bytes).map_err(|error| CodecError::damaged(WHAT, error.to_string()))
+}

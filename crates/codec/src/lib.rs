@@ -1,0 +1,23 @@
+//! Bytes and back: event header and bodies, blocks of events, packs of payloads, snapshots.
+//!
+//! Everything here is a promise: what was once written is read for ever. The layouts are drawn in
+//! the modules, described in `schemas/storage.md` and held by golden files.
+
+mod error;
+mod reader;
+
+mod registry;
+mod body;
+mod event;
+
+mod block;
+mod compress;
+mod pack;
+mod snapshot;
+
+pub use block::{Block, BlockBuilder, block_hash};
+pub use error::CodecError;
+pub use event::{decode_event, encode_event, event_hash, peek_session};
+pub use pack::{Pack, PackBuilder};
+pub use registry::{KINDS, Kind};
+pub use snapshot::{SNAPSHOT_FORMAT, decode_snapshot, encode_snapshot};

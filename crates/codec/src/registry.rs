@@ -1,0 +1,51 @@
+//! Event numbers. A number is given once and never reused; a change of a body's shape is a new
+//! version with a type of its own, a change of meaning is a new number. The same table stands in
+//! `schemas/events.md`, and a test compares the two.
+
+/// A kind of event as it is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// The number in the header.
+    pub number: u16,
+    /// The newest version of its body.
+    pub version: u16,
+    /// The name on the wire.
+    pub name: &'static str,
+}
+
+macro_rules! kinds {
+    ($($name:ident = $number:literal, $version:literal, $word:literal;)+) => {
+        $(pub(crate) const $name: Kind =
+            Kind { number: $number, version: $version, name: $word };)+
+        /// Every kind that this release writes.
+        pub const KINDS: &[Kind] = &[$($name),+];
+    };
+}
+
+kinds! {
+    SESSION_OPENED = 1, 1, "session-opened";
+    SPAN_RECORDED = 2, 1, "span-recorded";
+    SUMMARY_RECORDED = 3, 1, "summary-recorded";
+    PRUNE_EXECUTED = 4, 1, "prune-executed";
+    PRUNE_REJECTED = 5, 1, "prune-rejected";
+    LOSSY_COMMITTED = 6, 1, "lossy-committed";
+    SPAN_RESTORED = 7, 1, "span-restored";
+    SPAN_READ = 8, 1, "span-read";
+    CONTRADICTION_NOTED = 9, 1, "contradiction-noted";
+    CONTRADICTION_RESOLVED = 10, 1, "contradiction-resolved";
+    SESSION_CLOSED = 11, 1, "session-closed";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_are_unique() {
+        for (i, a) in KINDS.iter().enumerate() {
+            for b in &KINDS[i + 1..] {
+                assert!(a.number != b.number && a.name != b.name, "{a:?} and {b:?}");
+            }
+        }
+    }
+}

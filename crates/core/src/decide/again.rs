@@ -1,0 +1,109 @@
+//! The first reply again, from the events that it rested on: what a resent command gets.
+
+use super::{AppendedSpan, Reply, prune};
+use crate::command::Command;
+use crate::event::Recorded;
+use crate::{Context, Event, Handle, SessionState, SpanId, Storage, Timestamp};
+
+/// Rebuilds the reply that a command got when it was carried out.
+///
+/// `before` is the session's state just before the command's first event, `after` just after its
+/// last one, `events` are that command's events. None if they are not what this command makes,
+/// which a matching request digest rules out.
+pub fn reply_again(
+    command: &Command,
+    before: Option<&SessionState>,
+    after: &SessionState,
+    events: &[Recorded],
+) -> Option<Reply> {
+    let first = &events.first()?.event;
+    let version = after.version;
+    Some(match (command, first) {
+        (Command::Open(_), Event::SessionOpened(_)) => {
+            Reply::Opened { version, opened_at: after.opened_at, duplicate: false }
+        }
+        (Command::Append { spans }, Event::SpanRecorded(_)) => {
+            let mut fresh = events.iter().filter_map(|recorded| match &recorded.event {
+                Event::SpanRecorded(event) => Some(&event.span),
+                _ => None,
+            });
+            let mut next = fresh.next();
+            let mut replies = Vec::with_capacity(spans.len());
+            for span in spans {
+                // Spans without an id took the next assigned one; named ones may be older.
+                let id = span.id.as_ref().or(next)?;
+                let duplicate = next != Some(id);
+                if !duplicate {
+                    next = fresh.next();
+                }
+                replies.push(appended(after, id, duplicate)?);
+            }
+            Reply::Appended { version, spans: replies, budget: after.budget() }
+        }
+        (Command::Summarize(_), Event::SummaryRecorded(event)) => Reply::Summarized {
+            summary: event.span.clone(),
+            handle: Handle::new(&event.span, &event.digest),
+            version,
+        },
+        (Command::Prune(_), Event::PruneExecuted(event)) => {
+            let mut reply = prune::executed_reply(event, before?);
+            reply.version = version;
+            Reply::Pruned(Box::new(reply))
+        }
+        (Command::Prune(_), Event::PruneRejected(event)) => {
+            let mut reply = prune::rejected_reply(event, before?);
+            reply.version = version;
+            Reply::Pruned(Box::new(reply))
+        }
+        (Command::Restore { .. }, Event::SpanRestored(_)) => Reply::Restored {
+            version,
+            restored: events
+                .iter()
+                .filter_map(|recorded| match &recorded.event {
+                    Event::SpanRestored(event) => Some(event.span.clone()),
+                    _ => None,
+                })
+                .collect(),
+            budget: after.budget(),
+        },
+        (Command::Read { .. }, Event::SpanRead(_)) => Reply::Read { version },
+        (Command::Contradict { .. }, Event::ContradictionNoted(event)) => {
+            Reply::Contradicted { contradiction: event.contradiction, version }
+        }
+        (Command::Resolve { .. }, Event::ContradictionResolved(_)) => Reply::Resolved { version },
+        (Command::Close, Event::SessionClosed) => Reply::Closed { version, duplicate: false },
+        _ => return None,
+    })
+}
+
+fn appended(state: &SessionState, id: &SpanId, duplicate: bool) -> Option<AppendedSpan> {
+    let span = state.find(id)?;
+    Some(AppendedSpan {
+        id: id.clone(),
+        seq: span.seq,
+        handle: span.handle(),
+        digest: span.digest,
+        tokens: span.tokens,
+        tokens_from: span.tokens_from,
+        durable_until: match span.storage {
+            Storage::Withheld { .. } => Some(span.at),
+            Storage::Journal | Storage::External { .. } => None,
+        },
+        duplicate,
+    })
+}
+
+/// An event as it would be recorded next, for asking the state what it would then be.
+pub(super) fn provisional(state: &SessionState, event: Event, context: &Context) -> Recorded {
+    Recorded {
+        seq: context.next_seq,
+        version: state.version + 1,
+        at: Timestamp(context.now.0),
+        session: state.number,
+        principal: context.principal.clone(),
+        command: None,
+        previous: state.head,
+        hash: state.head,
+        event,
+    }
+}

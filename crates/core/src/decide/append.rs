@@ -1,0 +1,218 @@
+//! Recording spans: all or none.
+
+use std::collections::HashMap;
+
+use super::{AppendedSpan, Decision, Reply, bound};
+use crate::event::{ContradictionNoted, SpanRecorded};
+use crate::{
+    Budget, Content, Context, Event, Handle, NewSpan, Origin, Refusal, SessionState, SpanId,
+    SpanKind, Storage, TokensFrom, estimate_tokens,
+};
+
+pub(super) fn decide(
+    state: &SessionState,
+    spans: &[NewSpan],
+    context: &Context,
+) -> Result<Decision, Refusal> {
+    if spans.is_empty() {
+        return Err(Refusal::BadRequest("spans is empty: give at least one".into()));
+    }
+    let limit = context.limits.spans_per_append;
+    bound("spans in one append", spans.len(), limit, "split it into several appends")?;
+    let mut batch = Batch::new(state, context);
+    for span in spans {
+        batch.add(span)?;
+    }
+    let version = state.version + batch.events.len() as u64;
+    let budget = Budget::at(state, state.budget().used_tokens + batch.added_tokens);
+    Ok(Decision {
+        events: batch.events,
+        reply: Reply::Appended { version, spans: batch.replies, budget },
+    })
+}
+
+/// The spans of one append so far: later ones may name earlier ones.
+struct Batch<'a> {
+    state: &'a SessionState,
+    context: &'a Context,
+    new: HashMap<SpanId, &'a NewSpan>,
+    /// Index into `replies` of each new span.
+    answered: HashMap<SpanId, usize>,
+    next_assigned: u64,
+    next_contradiction: u32,
+    added_tokens: u64,
+    events: Vec<Event>,
+    replies: Vec<AppendedSpan>,
+}
+
+impl<'a> Batch<'a> {
+    fn new(state: &'a SessionState, context: &'a Context) -> Self {
+        Self {
+            state,
+            context,
+            new: HashMap::new(),
+            answered: HashMap::new(),
+            next_assigned: state.next_assigned,
+            next_contradiction: u32::try_from(state.contradictions.len()).unwrap_or(u32::MAX),
+            added_tokens: 0,
+            events: Vec::new(),
+            replies: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, span: &'a NewSpan) -> Result<(), Refusal> {
+        let limits = &self.context.limits;
+        if span.bytes() > limits.span_bytes {
+            return Err(Refusal::TooLarge {
+                what: "a span's content, in bytes",
+                given: span.bytes(),
+                limit: limits.span_bytes,
+                advice: "split the content, or record it as withheld or external",
+            });
+        }
+        if span.origin == Origin::Summary || span.kind == SpanKind::Summary {
+            return Err(Refusal::BadRequest("summaries are made with summarize".into()));
+        }
+        let labels = span.labels.iter().map(|(k, v)| k.len() + v.len()).sum();
+        bound("labels, in bytes", labels, limits.label_bytes, "use fewer or shorter ones")?;
+        if let Some(id) = &span.id
+            && let Some(reply) = self.recorded_before(id, span)?
+        {
+            self.replies.push(reply);
+            return Ok(());
+        }
+        self.check_references(span)?;
+        let id = span.id.clone().unwrap_or_else(|| self.assign());
+        let (tokens, tokens_from) = match span.tokens {
+            Some(tokens) => (tokens, TokensFrom::Declared),
+            None => (estimate_tokens(span.bytes()), TokensFrom::Estimated),
+        };
+        let seq = self.context.next_seq + self.events.len() as u64;
+        if span.in_window {
+            self.added_tokens += u64::from(tokens);
+        }
+        self.replies.push(AppendedSpan {
+            id: id.clone(),
+            seq,
+            handle: Handle::new(&id, &span.digest),
+            digest: span.digest,
+            tokens,
+            tokens_from,
+            durable_until: match span.content {
+                Content::Withheld { .. } => Some(self.context.now),
+                Content::Bytes(_) | Content::External { .. } => None,
+            },
+            duplicate: false,
+        });
+        self.events.push(Event::SpanRecorded(recorded(span, id.clone(), tokens, tokens_from)));
+        for other in &span.contradicts {
+            self.next_contradiction += 1;
+            self.events.push(Event::ContradictionNoted(ContradictionNoted {
+                contradiction: self.next_contradiction,
+                spans: vec![id.clone(), other.clone()],
+                note: None,
+            }));
+        }
+        self.answered.insert(id.clone(), self.replies.len() - 1);
+        self.new.insert(id, span);
+        Ok(())
+    }
+
+    /// The reply for a span that this session or this append has recorded before, if the id is
+    /// taken by the same content under the same attributes.
+    fn recorded_before(
+        &self,
+        id: &SpanId,
+        span: &NewSpan,
+    ) -> Result<Option<AppendedSpan>, Refusal> {
+        let conflict = || Refusal::SpanConflict(id.clone());
+        if let Some(earlier) = self.new.get(id) {
+            let same = earlier.digest == span.digest
+                && (earlier.role, earlier.origin, earlier.kind)
+                    == (span.role, span.origin, span.kind)
+                && earlier.storage() == span.storage();
+            let reply = self.answered.get(id).map(|&index| self.replies[index].clone());
+            return match reply {
+                Some(reply) if same => Ok(Some(AppendedSpan { duplicate: true, ..reply })),
+                _ => Err(conflict()),
+            };
+        }
+        let Some(earlier) = self.state.find(id) else { return Ok(None) };
+        let same = earlier.digest == span.digest
+            && (earlier.role, earlier.origin, earlier.kind) == (span.role, span.origin, span.kind)
+            && earlier.storage == span.storage();
+        if !same {
+            return Err(conflict());
+        }
+        Ok(Some(AppendedSpan {
+            id: id.clone(),
+            seq: earlier.seq,
+            handle: earlier.handle(),
+            digest: earlier.digest,
+            tokens: earlier.tokens,
+            tokens_from: earlier.tokens_from,
+            durable_until: match earlier.storage {
+                Storage::Withheld { .. } => Some(earlier.at),
+                Storage::Journal | Storage::External { .. } => None,
+            },
+            duplicate: true,
+        }))
+    }
+
+    fn check_references(&self, span: &NewSpan) -> Result<(), Refusal> {
+        let named = span.answers.iter().chain(&span.contradicts).chain(&span.supersedes);
+        let unknown: Vec<SpanId> =
+            named.filter(|id| self.kind_of(id).is_none()).cloned().collect();
+        if !unknown.is_empty() {
+            return Err(Refusal::UnknownSpan(unknown));
+        }
+        let Some(call) = &span.answers else { return Ok(()) };
+        if span.kind != SpanKind::ToolResult {
+            return Err(Refusal::BadRequest("only a tool_result answers a span".into()));
+        }
+        match self.kind_of(call) {
+            Some(SpanKind::ToolCall) => Ok(()),
+            _ => Err(Refusal::BadRequest(format!(
+                "{call} is no tool_call: a tool_result answers a tool_call"
+            ))),
+        }
+    }
+
+    fn kind_of(&self, id: &SpanId) -> Option<SpanKind> {
+        self.new.get(id).map(|span| span.kind).or_else(|| self.state.find(id).map(|s| s.kind))
+    }
+
+    fn assign(&mut self) -> SpanId {
+        loop {
+            let name = format!("s{}", self.next_assigned);
+            self.next_assigned += 1;
+            let id: SpanId = name.parse().expect("a letter and digits are a valid span id");
+            if self.state.index(&id).is_none() && !self.new.contains_key(&id) {
+                return id;
+            }
+        }
+    }
+}
+
+fn recorded(span: &NewSpan, id: SpanId, tokens: u32, tokens_from: TokensFrom) -> SpanRecorded {
+    SpanRecorded {
+        span: id,
+        role: span.role,
+        origin: span.origin,
+        kind: span.kind,
+        storage: span.storage(),
+        digest: span.digest,
+        bytes: span.bytes(),
+        media_type: span.media_type.clone(),
+        tokens,
+        tokens_from,
+        hedged: span.hedged,
+        pinned: span.pinned,
+        turn: span.turn,
+        answers: span.answers.clone(),
+        supersedes: span.supersedes.clone(),
+        labels: span.labels.clone(),
+        source: span.source.clone(),
+        in_window: span.in_window,
+    }
+}

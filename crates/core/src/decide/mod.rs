@@ -1,0 +1,203 @@
+//! Decisions: `(state, command, context) -> events and a reply, or a refusal`. Functions without
+//! effects; nothing happens until their events are committed.
+
+mod again;
+mod append;
+mod notes;
+mod open;
+mod pairing;
+mod prune;
+mod restore;
+mod summarize;
+
+use crate::command::Command;
+use crate::{
+    Budget, Context, Digest, Event, Handle, Refusal, SessionState, SpanId, Timestamp, TokensFrom,
+};
+
+pub use again::reply_again;
+pub use prune::{PruneReply, SpanVerdict, Verdict};
+
+/// What a decision comes to: events to commit and the reply to give once they are durable.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision {
+    /// The events, in order; none if nothing changes.
+    pub events: Vec<Event>,
+    /// The reply.
+    pub reply: Reply,
+}
+
+/// The reply to a command that was not refused.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// The session is open.
+    Opened {
+        /// Its version.
+        version: u64,
+        /// When it was opened.
+        opened_at: Timestamp,
+        /// Whether it was open before.
+        duplicate: bool,
+    },
+    /// The spans are recorded.
+    Appended {
+        /// The session's version.
+        version: u64,
+        /// The spans, in the order of the request.
+        spans: Vec<AppendedSpan>,
+        /// The budget after them.
+        budget: Budget,
+    },
+    /// The summary is recorded.
+    Summarized {
+        /// Its span id.
+        summary: SpanId,
+        /// Its handle.
+        handle: Handle,
+        /// The session's version.
+        version: u64,
+    },
+    /// The directive is decided, and carried out unless it was refused or a dry run.
+    Pruned(Box<PruneReply>),
+    /// The spans are back.
+    Restored {
+        /// The session's version.
+        version: u64,
+        /// Those that had left the window.
+        restored: Vec<SpanId>,
+        /// The budget after them.
+        budget: Budget,
+    },
+    /// The reading is recorded, if its purpose asks for it.
+    Read {
+        /// The session's version.
+        version: u64,
+    },
+    /// The damage that was confirmed is recorded.
+    DamageReported {
+        /// The session's version.
+        version: u64,
+        /// The spans lost.
+        lost: Vec<SpanId>,
+    },
+    /// The contradiction is recorded.
+    Contradicted {
+        /// Its number.
+        contradiction: u32,
+        /// The session's version.
+        version: u64,
+    },
+    /// The contradiction is settled.
+    Resolved {
+        /// The session's version.
+        version: u64,
+    },
+    /// The session is closed.
+    Closed {
+        /// Its version.
+        version: u64,
+        /// Whether it was closed before.
+        duplicate: bool,
+    },
+}
+
+/// One span of the reply to an append.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AppendedSpan {
+    /// Its id.
+    pub id: SpanId,
+    /// Journal position of the event that recorded it.
+    pub seq: u64,
+    /// Its handle.
+    pub handle: Handle,
+    /// BLAKE3 of its content.
+    pub digest: Digest,
+    /// Size in tokens.
+    pub tokens: u32,
+    /// Where the token count came from.
+    pub tokens_from: TokensFrom,
+    /// Until when its copy lives; none: for ever. For a withheld span, the moment of recording.
+    pub durable_until: Option<Timestamp>,
+    /// Whether it was recorded before.
+    pub duplicate: bool,
+}
+
+/// Decides a command. `state` is none where no session of this name was ever opened.
+pub fn decide(
+    state: Option<&SessionState>,
+    command: &Command,
+    context: &Context,
+) -> Result<Decision, Refusal> {
+    let version = state.map_or(0, |state| state.version);
+    if let Command::Open(open) = command {
+        expect_version(version, context)?;
+        return open::decide(state, open, context);
+    }
+    let state = state.ok_or_else(|| Refusal::UnknownSession(context.session.to_string()))?;
+    if let Some(closed_at) = state.closed_at {
+        return match command {
+            Command::Close => {
+                let reply = Reply::Closed { version, duplicate: true };
+                Ok(Decision { events: Vec::new(), reply })
+            }
+            // What somebody read, or what the disk lost, is true of a closed session too.
+            Command::Read { span, purpose } => notes::read(state, span, *purpose),
+            Command::ReportDamage { spans } => notes::damage(state, spans, context),
+            _ => Err(Refusal::SessionClosed(closed_at)),
+        };
+    }
+    expect_version(version, context)?;
+    match command {
+        Command::Open(open) => open::decide(Some(state), open, context),
+        Command::Append { spans } => append::decide(state, spans, context),
+        Command::Summarize(summarize) => summarize::decide(state, summarize, context),
+        Command::Prune(prune) => prune::decide(state, prune, context),
+        Command::Restore { spans } => restore::decide(state, spans, context),
+        Command::Read { span, purpose } => notes::read(state, span, *purpose),
+        Command::ReportDamage { spans } => notes::damage(state, spans, context),
+        Command::Contradict { spans, note } => notes::contradict(state, spans, note, context),
+        Command::Resolve { contradiction, note } => {
+            notes::resolve(state, *contradiction, note, context)
+        }
+        Command::Close => Ok(Decision {
+            events: vec![Event::SessionClosed],
+            reply: Reply::Closed { version: version + 1, duplicate: false },
+        }),
+    }
+}
+
+fn expect_version(actual: u64, context: &Context) -> Result<(), Refusal> {
+    match context.expected_version {
+        Some(expected) if expected != actual => Err(Refusal::VersionConflict { expected, actual }),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a remark that is too long.
+fn bound_remark(remark: Option<&str>, context: &Context) -> Result<(), Refusal> {
+    let limit = context.limits.remark_bytes;
+    bound("reason or note, in bytes", remark.map_or(0, str::len), limit, "shorten it")
+}
+
+/// Refuses what is over a limit.
+fn bound(
+    what: &'static str,
+    given: usize,
+    limit: usize,
+    advice: &'static str,
+) -> Result<(), Refusal> {
+    if given <= limit {
+        return Ok(());
+    }
+    Err(Refusal::TooLarge { what, given: given as u64, limit: limit as u64, advice })
+}
+
+/// The ids that the session never recorded.
+fn unknown<'a>(
+    state: &SessionState,
+    ids: impl IntoIterator<Item = &'a SpanId>,
+) -> Result<(), Refusal> {
+    let unknown: Vec<SpanId> =
+        ids.into_iter().filter(|id| state.index(id).is_none()).cloned().collect();
+    if unknown.is_empty() { Ok(()) } else { Err(Refusal::UnknownSpan(unknown)) }
+}

@@ -1,0 +1,85 @@
+//! BLAKE3 digests, printed as lower-case hex.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A BLAKE3 digest, 32 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub struct Digest(pub [u8; 32]);
+
+/// A text that is not 64 lower-case hex digits.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a digest is BLAKE3 as 64 lower-case hex digits")]
+pub struct InvalidDigest;
+
+impl Digest {
+    /// The digest of these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(*blake3::hash(bytes).as_bytes())
+    }
+
+    /// The first four bytes, which handles carry.
+    pub fn prefix(&self) -> [u8; 4] {
+        [self.0[0], self.0[1], self.0[2], self.0[3]]
+    }
+}
+
+/// The value of one lower-case hex digit.
+pub(crate) fn hex_value(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    }
+}
+
+/// Decodes lower-case hex of exactly `N` bytes.
+pub(crate) fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let digits = text.as_bytes();
+    if digits.len() != N * 2 {
+        return None;
+    }
+    let mut out = [0; N];
+    for (byte, pair) in out.iter_mut().zip(digits.chunks_exact(2)) {
+        *byte = hex_value(pair[0])? << 4 | hex_value(pair[1])?;
+    }
+    Some(out)
+}
+
+impl FromStr for Digest {
+    type Err = InvalidDigest;
+    fn from_str(text: &str) -> Result<Self, InvalidDigest> {
+        unhex(text).map(Self).ok_or(InvalidDigest)
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_it_prints_and_nothing_else() {
+        let digest = Digest::of(b"abc");
+        assert_eq!(
+            digest.to_string(),
+            "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85"
+        );
+        assert_eq!(digest.to_string().parse(), Ok(digest));
+        assert_eq!(digest.to_string().to_uppercase().parse::<Digest>(), Err(InvalidDigest));
+        assert_eq!("64".parse::<Digest>(), Err(InvalidDigest));
+    }
+}

@@ -1,0 +1,375 @@
+//! Folding: how each event changes the state. Total for events that decisions produced; what an
+//! event names but the state does not know is passed over, so that no journal can make it panic.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::{
+    Contradiction, DirectiveState, Key, Place, SessionState, Slot, SpanIndex, SpanState,
+    SummaryState, Tombstone,
+};
+use crate::event::{
+    ContradictionNoted, Event, LossyCommitted, PruneExecuted, PruneRejected, Recorded,
+    SessionOpened, SpanRead, SpanRecorded, SpanRestored, SummaryRecorded,
+};
+use crate::{DirectiveNo, Origin, Role, SpanId, SpanKind, Storage, TokensFrom};
+
+impl SessionState {
+    /// The state after a session's first event; none if that event opens no session.
+    pub fn open(first: &Recorded) -> Option<Self> {
+        let Event::SessionOpened(SessionOpened {
+            key,
+            window_tokens,
+            reserve_ppm,
+            contract,
+            labels,
+        }) = &first.event
+        else {
+            return None;
+        };
+        let mut state = Self {
+            number: first.session,
+            key: key.clone(),
+            window_tokens: *window_tokens,
+            reserve_ppm: *reserve_ppm,
+            contract: *contract,
+            labels: labels.clone(),
+            opened_at: first.at,
+            closed_at: None,
+            version: 0,
+            seq: 0,
+            at: first.at,
+            head: first.previous,
+            spans: Vec::new(),
+            directives: Vec::new(),
+            ledger: Vec::new(),
+            contradictions: Vec::new(),
+            window: BTreeMap::new(),
+            used_tokens: 0,
+            next_assigned: 1,
+            commands: BTreeMap::new(),
+            by_id: HashMap::new(),
+        };
+        state.stamp(first);
+        Some(state)
+    }
+
+    /// Folds the next event in. The caller sees to it that versions follow one another.
+    pub fn evolve(&mut self, recorded: &Recorded) {
+        match &recorded.event {
+            // A session opens once; `open` has folded it.
+            Event::SessionOpened(_) => {}
+            Event::SpanRecorded(event) => self.span_recorded(recorded, event),
+            Event::SummaryRecorded(event) => self.summary_recorded(recorded, event),
+            Event::PruneExecuted(event) => self.prune_executed(recorded, event),
+            Event::PruneRejected(event) => self.prune_rejected(recorded, event),
+            Event::LossyCommitted(event) => self.lossy_committed(recorded, event),
+            Event::SpanRestored(event) => self.span_restored(recorded, event),
+            Event::ContradictionNoted(event) => self.contradiction_noted(event),
+            Event::ContradictionResolved(event) => self.contradiction_resolved(event.contradiction),
+            Event::SpanRead(SpanRead { span, .. }) => self.verified(span, recorded),
+            Event::SessionClosed => self.closed_at = Some(recorded.at),
+        }
+        self.stamp(recorded);
+    }
+
+    fn stamp(&mut self, recorded: &Recorded) {
+        self.version = recorded.version;
+        self.seq = recorded.seq;
+        self.at = recorded.at;
+        self.head = recorded.hash;
+        if let Some(command) = &recorded.command {
+            self.commands.entry(command.id.key()).or_insert(recorded.version);
+        }
+    }
+
+    fn span_recorded(&mut self, recorded: &Recorded, event: &SpanRecorded) {
+        let index = self.next_index();
+        let answers = event.answers.as_ref().and_then(|id| self.index(id));
+        self.register(SpanState {
+            id: event.span.clone(),
+            seq: recorded.seq,
+            version: recorded.version,
+            at: recorded.at,
+            by: recorded.principal.clone(),
+            role: event.role,
+            origin: event.origin,
+            kind: event.kind,
+            storage: event.storage.clone(),
+            digest: event.digest,
+            bytes: event.bytes,
+            media_type: event.media_type.as_str().into(),
+            tokens: event.tokens,
+            tokens_from: event.tokens_from,
+            hedged: event.hedged,
+            pinned: event.pinned,
+            turn: event.turn,
+            answers,
+            results: Vec::new(),
+            open_contradictions: 0,
+            verified_at: None,
+            loss: None,
+            place: if event.in_window { Place::Window } else { Place::Outside },
+            key: Key::of(index),
+            slot: None,
+            summary: None,
+        });
+        if let Some(call) = answers {
+            self.spans[call as usize].results.push(index);
+        }
+        if event.in_window {
+            self.insert_slot(Key::of(index), Slot::Span(index));
+        }
+    }
+
+    fn summary_recorded(&mut self, recorded: &Recorded, event: &SummaryRecorded) {
+        let covers = event.covers.iter().filter_map(|id| self.index(id)).collect();
+        let key = Key::of(self.next_index());
+        self.register(SpanState {
+            id: event.span.clone(),
+            seq: recorded.seq,
+            version: recorded.version,
+            at: recorded.at,
+            by: recorded.principal.clone(),
+            role: Role::User,
+            origin: Origin::Summary,
+            kind: SpanKind::Summary,
+            storage: Storage::Journal,
+            digest: event.digest,
+            bytes: event.bytes,
+            media_type: "text/plain".into(),
+            tokens: event.tokens,
+            tokens_from: TokensFrom::Estimated,
+            hedged: false,
+            pinned: false,
+            turn: None,
+            answers: None,
+            results: Vec::new(),
+            open_contradictions: 0,
+            verified_at: None,
+            loss: None,
+            place: Place::Outside,
+            key,
+            slot: None,
+            summary: Some(Box::new(SummaryState {
+                covers,
+                directives: Vec::new(),
+                standing_for: 0,
+            })),
+        });
+    }
+
+    fn next_index(&self) -> SpanIndex {
+        SpanIndex::try_from(self.spans.len()).unwrap_or(SpanIndex::MAX)
+    }
+
+    fn register(&mut self, span: SpanState) {
+        self.by_id.insert(span.id.clone(), self.next_index());
+        self.spans.push(span);
+        while self.by_id.contains_key(format!("s{}", self.next_assigned).as_str()) {
+            self.next_assigned += 1;
+        }
+    }
+
+    fn verified(&mut self, id: &SpanId, recorded: &Recorded) {
+        if let Some(index) = self.index(id) {
+            self.spans[index as usize].verified_at = Some(recorded.at);
+        }
+    }
+
+    fn prune_executed(&mut self, recorded: &Recorded, event: &PruneExecuted) {
+        let mut lossy = BTreeSet::new();
+        let mut spans = Vec::with_capacity(event.spans.len());
+        for pruned in &event.spans {
+            let Some(index) = self.index(&pruned.span) else { continue };
+            spans.push(index);
+            if pruned.check.holds() {
+                self.spans[index as usize].verified_at = Some(recorded.at);
+            } else {
+                lossy.insert(index);
+            }
+        }
+        let replacement = event
+            .replace_with
+            .as_ref()
+            .and_then(|id| self.index(id))
+            .filter(|&index| self.span(index).is_summary());
+        // Registered first: stubs and summaries read their texts from it.
+        self.directives.push(DirectiveState {
+            version: recorded.version,
+            at: recorded.at,
+            executed: true,
+            spans: spans.clone(),
+            replace_with: replacement,
+        });
+        let plan = self.plan_prune(event.directive, spans, &lossy, replacement);
+        for &index in &plan.order {
+            let key = self.span(index).key;
+            self.remove_slot(key);
+            let span = &mut self.spans[index as usize];
+            span.slot = None;
+            span.place = Place::Pruned(event.directive);
+        }
+        for (key, slot) in plan.insert {
+            self.insert_slot(key, slot);
+        }
+        if let Some(summary) = replacement {
+            let replaced = u32::try_from(plan.order.len() - lossy.len()).unwrap_or(u32::MAX);
+            self.place_summary(summary, event.directive, replaced, plan.first);
+        }
+    }
+
+    /// Puts a summary into the place of spans that a directive has just taken out.
+    fn place_summary(&mut self, summary: SpanIndex, by: DirectiveNo, replaced: u32, first: Key) {
+        let old = self.span(summary).slot;
+        if let Some(key) = old {
+            self.remove_slot(key);
+        }
+        let key = match old {
+            Some(key) => key.min(Key::before(first, summary)),
+            None => Key::before(first, summary),
+        };
+        let span = &mut self.spans[summary as usize];
+        span.key = key;
+        span.place = Place::Window;
+        if let Some(state) = &mut span.summary {
+            state.directives.push(by);
+            state.standing_for = state.standing_for.saturating_add(replaced);
+        }
+        self.insert_slot(key, Slot::Summary(summary));
+    }
+
+    fn prune_rejected(&mut self, recorded: &Recorded, _event: &PruneRejected) {
+        self.directives.push(DirectiveState {
+            version: recorded.version,
+            at: recorded.at,
+            executed: false,
+            spans: Vec::new(),
+            replace_with: None,
+        });
+    }
+
+    fn lossy_committed(&mut self, recorded: &Recorded, event: &LossyCommitted) {
+        for lost in &event.spans {
+            let Some(index) = self.index(&lost.span) else { continue };
+            if self.span(index).loss.is_some() {
+                continue;
+            }
+            let entry = u32::try_from(self.ledger.len()).unwrap_or(u32::MAX);
+            self.ledger.push(Tombstone {
+                span: index,
+                at: recorded.at,
+                version: recorded.version,
+                cause: event.cause.clone(),
+            });
+            self.spans[index as usize].loss = Some(entry);
+            self.bury(index);
+        }
+    }
+
+    /// Makes the window show a tombstone for a span, and the spans behind a lost summary again.
+    fn bury(&mut self, index: SpanIndex) {
+        let span = self.span(index);
+        let shown = span.slot.and_then(|key| self.window.get(&key));
+        let already = matches!(shown, Some(Slot::Tombstone(_)));
+        let outside = span.place == Place::Outside && span.slot.is_none();
+        if already || outside {
+            return;
+        }
+        let key = span.key;
+        self.leave_slot(index);
+        self.part_stub(key);
+        self.insert_slot(key, Slot::Tombstone(index));
+        self.expose(index);
+    }
+
+    /// Gives the spans that a lost summary stood for stubs of their own.
+    fn expose(&mut self, summary: SpanIndex) {
+        let hidden: Vec<SpanIndex> = self
+            .replaced(summary)
+            .map(|(index, _)| index)
+            .filter(|&index| self.span(index).slot.is_none())
+            .collect();
+        for index in hidden {
+            let (Place::Pruned(directive), key) = (self.span(index).place, self.span(index).key)
+            else {
+                continue;
+            };
+            self.part_stub(key);
+            self.insert_slot(key, Slot::Stub { directive, spans: vec![index] });
+        }
+    }
+
+    /// Splits a shared stub that stands before this place but holds spans after it, so that the
+    /// window stays in session order once something is put here.
+    fn part_stub(&mut self, key: Key) {
+        let Some((&at, Slot::Stub { spans, .. })) = self.window.range(..key).next_back() else {
+            return;
+        };
+        if spans.iter().all(|&index| self.span(index).key < key) {
+            return;
+        }
+        let Some(Slot::Stub { directive, spans }) = self.remove_slot(at) else { return };
+        let (before, after): (Vec<_>, Vec<_>) =
+            spans.into_iter().partition(|&index| self.span(index).key < key);
+        for part in [before, after] {
+            if let Some(&first) = part.first() {
+                let key = self.span(first).key;
+                self.insert_slot(key, Slot::Stub { directive, spans: part });
+            }
+        }
+    }
+
+    fn span_restored(&mut self, recorded: &Recorded, event: &SpanRestored) {
+        let Some(index) = self.index(&event.span) else { return };
+        let Place::Pruned(directive) = self.span(index).place else { return };
+        self.verified(&event.span, recorded);
+        self.leave_slot(index);
+        let key = self.span(index).key;
+        self.part_stub(key);
+        self.spans[index as usize].place = Place::Window;
+        let slot =
+            if self.span(index).is_summary() { Slot::Summary(index) } else { Slot::Span(index) };
+        self.insert_slot(key, slot);
+        if let Some(summary) = self.directive(directive).and_then(|d| d.replace_with) {
+            self.retire(summary);
+        }
+    }
+
+    /// One span that a summary stood for is back; the last one takes the summary out.
+    fn retire(&mut self, summary: SpanIndex) {
+        let shown = self.span(summary).slot.filter(|key| {
+            matches!(self.window.get(key), Some(Slot::Summary(index)) if *index == summary)
+        });
+        if let Some(key) = shown {
+            self.remove_slot(key);
+        }
+        let span = &mut self.spans[summary as usize];
+        let Some(state) = &mut span.summary else { return };
+        state.standing_for = state.standing_for.saturating_sub(1);
+        let Some(key) = shown else { return };
+        if state.standing_for == 0 {
+            span.slot = None;
+            span.place = Place::Outside;
+        } else {
+            self.insert_slot(key, Slot::Summary(summary));
+        }
+    }
+
+    fn contradiction_noted(&mut self, event: &ContradictionNoted) {
+        let spans: Vec<SpanIndex> = event.spans.iter().filter_map(|id| self.index(id)).collect();
+        for &index in &spans {
+            self.spans[index as usize].open_contradictions += 1;
+        }
+        self.contradictions.push(Contradiction { spans, open: true });
+    }
+
+    fn contradiction_resolved(&mut self, number: u32) {
+        let entry = (number as usize).checked_sub(1).and_then(|i| self.contradictions.get_mut(i));
+        let Some(contradiction) = entry.filter(|c| c.open) else { return };
+        contradiction.open = false;
+        for index in contradiction.spans.clone() {
+            let open = &mut self.spans[index as usize].open_contradictions;
+            *open = open.saturating_sub(1);
+        }
+    }
+}

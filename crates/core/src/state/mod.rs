@@ -1,0 +1,306 @@
+//! A session's state: what its events fold into. The live window, the durability index, the
+//! tombstone ledger and the directives are views of it.
+
+mod evolve;
+mod window;
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Budget, Cause, Contract, Digest, DirectiveNo, Handle, Origin, Principal, Role, SessionKey,
+    SessionNo, SpanId, SpanKind, Storage, Timestamp, TokensFrom,
+};
+
+pub use window::{Entry, EntryKind};
+pub(crate) use window::{Key, Plan, Slot};
+
+/// A span's index within its session, in the order of recording.
+pub type SpanIndex = u32;
+
+/// What a session's events say, at one version.
+///
+/// Folding the same events always gives the same state, and [`SessionState`] serialises to the
+/// same bytes: nothing in it depends on a hash map's order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SessionState {
+    /// Its number.
+    pub number: SessionNo,
+    /// Its full name.
+    pub key: SessionKey,
+    /// The size of the model's window, in tokens.
+    pub window_tokens: u64,
+    /// The share kept in reserve, in millionths.
+    pub reserve_ppm: u32,
+    /// How strictly summaries are held to their contract.
+    pub contract: Contract,
+    /// Free labels.
+    pub labels: BTreeMap<String, String>,
+    /// When it was opened.
+    pub opened_at: Timestamp,
+    /// When it was closed.
+    pub closed_at: Option<Timestamp>,
+    /// Version of the last event folded.
+    pub version: u64,
+    /// Journal position of the last event folded.
+    pub seq: u64,
+    /// Record time of the last event folded.
+    pub at: Timestamp,
+    /// Hash of the last event folded.
+    pub head: Digest,
+    pub(crate) spans: Vec<SpanState>,
+    pub(crate) directives: Vec<DirectiveState>,
+    pub(crate) ledger: Vec<Tombstone>,
+    pub(crate) contradictions: Vec<Contradiction>,
+    pub(crate) window: BTreeMap<Key, Slot>,
+    pub(crate) used_tokens: u64,
+    /// First number to try when a span id is to be assigned.
+    pub(crate) next_assigned: u64,
+    /// First event of every command that bore an id.
+    pub(crate) commands: BTreeMap<[u8; 16], u64>,
+    #[serde(skip)]
+    pub(crate) by_id: HashMap<SpanId, SpanIndex>,
+}
+
+/// What a session knows of one span.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SpanState {
+    /// Its id.
+    pub id: SpanId,
+    /// Journal position of the event that recorded it; its payload is filed under it.
+    pub seq: u64,
+    /// Version of that event.
+    pub version: u64,
+    /// When it was recorded.
+    pub at: Timestamp,
+    /// Who recorded it.
+    pub by: Principal,
+    /// Role towards the provider.
+    pub role: Role,
+    /// Where the content came from.
+    pub origin: Origin,
+    /// What it is.
+    pub kind: SpanKind,
+    /// Where the content is kept.
+    pub storage: Storage,
+    /// BLAKE3 of the content.
+    pub digest: Digest,
+    /// Length of the content, in bytes.
+    pub bytes: u64,
+    /// Media type of the content.
+    pub media_type: std::sync::Arc<str>,
+    /// Size in tokens.
+    pub tokens: u32,
+    /// Where the token count came from.
+    pub tokens_from: TokensFrom,
+    /// Whether its author hedges.
+    pub hedged: bool,
+    /// Whether it may never leave the window.
+    pub pinned: bool,
+    /// The turn.
+    pub turn: Option<u64>,
+    /// The call that it answers.
+    pub answers: Option<SpanIndex>,
+    /// The results that answer it.
+    pub results: Vec<SpanIndex>,
+    /// Open contradictions that it is a side of.
+    pub open_contradictions: u32,
+    /// When its copy was last read back whole and an event said so.
+    pub verified_at: Option<Timestamp>,
+    /// Its entry in the tombstone ledger.
+    pub(crate) loss: Option<u32>,
+    pub(crate) place: Place,
+    /// The key of its own place in the window's order.
+    pub(crate) key: Key,
+    /// The slot that shows it, as itself, in a stub or as a tombstone.
+    pub(crate) slot: Option<Key>,
+    /// Set for summaries.
+    pub(crate) summary: Option<Box<SummaryState>>,
+}
+
+/// Where a span stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Place {
+    /// In the window.
+    Window,
+    /// Recorded without a place in the window.
+    Outside,
+    /// Pruned under this directive.
+    Pruned(DirectiveNo),
+}
+
+/// What a session knows of a summary besides its span.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SummaryState {
+    pub(crate) covers: Vec<SpanIndex>,
+    /// The directives that put it in the place of spans.
+    pub(crate) directives: Vec<DirectiveNo>,
+    /// How many spans it stands for now.
+    pub(crate) standing_for: u32,
+}
+
+/// What a session knows of a prune directive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DirectiveState {
+    /// Version of the event that recorded it.
+    pub version: u64,
+    /// Record time of that event.
+    pub at: Timestamp,
+    /// Whether it was carried out.
+    pub executed: bool,
+    /// The spans that left under it; none if it was refused.
+    pub spans: Vec<SpanIndex>,
+    /// The summary that took their place.
+    pub replace_with: Option<SpanIndex>,
+}
+
+/// An entry of the tombstone ledger.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tombstone {
+    /// The span.
+    pub span: SpanIndex,
+    /// When it stopped being recoverable.
+    pub at: Timestamp,
+    /// Version of the event that says so.
+    pub version: u64,
+    /// Why.
+    pub cause: Cause,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Contradiction {
+    pub(crate) spans: Vec<SpanIndex>,
+    pub(crate) open: bool,
+}
+
+/// The typed answer about a span: exactly one holds at any time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Outcome {
+    /// It stands in the window.
+    Live,
+    /// It does not, and its copy can be read.
+    Recoverable,
+    /// It cannot be recovered; the ledger says why.
+    Lossy,
+    /// Its content was never stored, by request.
+    Withheld,
+    /// The session never recorded it.
+    NeverRecorded,
+}
+
+impl Outcome {
+    /// The word of the wire contract.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Recoverable => "recoverable",
+            Self::Lossy => "lossy",
+            Self::Withheld => "withheld",
+            Self::NeverRecorded => "never_recorded",
+        }
+    }
+}
+
+impl SessionState {
+    /// Whether the session was closed.
+    pub fn closed(&self) -> bool {
+        self.closed_at.is_some()
+    }
+
+    /// Every span ever recorded, in the order of recording.
+    pub fn spans(&self) -> &[SpanState] {
+        &self.spans
+    }
+
+    /// The span at this index.
+    pub fn span(&self, index: SpanIndex) -> &SpanState {
+        &self.spans[index as usize]
+    }
+
+    /// The span of this id, if the session ever recorded one.
+    pub fn find(&self, id: &SpanId) -> Option<&SpanState> {
+        self.index(id).map(|index| self.span(index))
+    }
+
+    /// The index of this id.
+    pub fn index(&self, id: &SpanId) -> Option<SpanIndex> {
+        self.by_id.get(id).copied()
+    }
+
+    /// The directive of this number, carried out or refused.
+    pub fn directive(&self, number: DirectiveNo) -> Option<&DirectiveState> {
+        self.directives.get((number.0 as usize).checked_sub(1)?)
+    }
+
+    /// The directives that put this summary in the place of spans.
+    pub fn stands_for(&self, summary: &SpanState) -> Vec<DirectiveNo> {
+        summary.summary.as_ref().map(|s| s.directives.clone()).unwrap_or_default()
+    }
+
+    /// The spans that a summary covers; empty for other spans.
+    pub fn covers(&self, summary: &SpanState) -> Vec<SpanId> {
+        let covers = summary.summary.as_ref().map(|s| s.covers.as_slice()).unwrap_or_default();
+        covers.iter().map(|&index| self.span(index).id.clone()).collect()
+    }
+
+    /// The tombstone ledger, oldest entry first.
+    pub fn ledger(&self) -> &[Tombstone] {
+        &self.ledger
+    }
+
+    /// The ledger's entry for a span.
+    pub fn tombstone(&self, span: &SpanState) -> Option<&Tombstone> {
+        span.loss.map(|entry| &self.ledger[entry as usize])
+    }
+
+    /// The budget of the window as it stands.
+    pub fn budget(&self) -> Budget {
+        Budget::at(self, self.used_tokens)
+    }
+
+    /// The first event of the command that bore this id, if one did.
+    pub fn command(&self, key: &[u8; 16]) -> Option<u64> {
+        self.commands.get(key).copied()
+    }
+
+    /// The typed answer about a span.
+    pub fn outcome(&self, span: &SpanState) -> Outcome {
+        if span.loss.is_some() {
+            return Outcome::Lossy;
+        }
+        if matches!(span.storage, Storage::Withheld { .. }) {
+            return Outcome::Withheld;
+        }
+        match span.place {
+            Place::Window => Outcome::Live,
+            Place::Outside | Place::Pruned(_) => Outcome::Recoverable,
+        }
+    }
+
+    /// Rebuilds what serialisation leaves out. Call it after decoding a snapshot.
+    pub fn reindex(&mut self) {
+        self.by_id =
+            self.spans.iter().zip(0..).map(|(span, index)| (span.id.clone(), index)).collect();
+    }
+}
+
+impl SpanState {
+    /// The span's handle.
+    pub fn handle(&self) -> Handle {
+        Handle::new(&self.id, &self.digest)
+    }
+
+    /// The directive under which it left the window.
+    pub fn pruned_under(&self) -> Option<DirectiveNo> {
+        match self.place {
+            Place::Pruned(directive) => Some(directive),
+            Place::Window | Place::Outside => None,
+        }
+    }
+
+    /// Whether it is a summary.
+    pub fn is_summary(&self) -> bool {
+        self.summary.is_some()
+    }
+}

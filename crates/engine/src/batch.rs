@@ -1,0 +1,174 @@
+//! One commit in the making: decisions become sealed events, payloads and replies to send later.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use lacuna_codec::BlockBuilder;
+use lacuna_core::{
+    Command, CommandStamp, Content, Digest, Event, Principal, Recorded, Reply, SessionKey,
+    SessionNo, SessionState, Timestamp,
+};
+use lacuna_store::{Commit, Head, StoreError};
+
+use crate::{Callback, Done, EngineError};
+
+/// The commit that the writer is filling.
+pub(crate) struct Batch {
+    head: Head,
+    next_seq: u64,
+    at: Timestamp,
+    block: BlockBuilder,
+    touched: HashMap<SessionNo, u64>,
+    opened: Vec<(SessionKey, SessionNo)>,
+    payloads: Vec<(u64, Arc<[u8]>)>,
+    payload_bytes: usize,
+    replies: Vec<(Callback, Result<Done, EngineError>)>,
+}
+
+/// Who caused events, and under which identity.
+pub(crate) struct Author<'a> {
+    pub(crate) principal: &'a Principal,
+    pub(crate) command: Option<&'a CommandStamp>,
+}
+
+impl Batch {
+    pub(crate) fn after(head: Head) -> Self {
+        Self {
+            head,
+            next_seq: head.seq + 1,
+            at: head.at,
+            block: BlockBuilder::default(),
+            touched: HashMap::new(),
+            opened: Vec::new(),
+            payloads: Vec::new(),
+            payload_bytes: 0,
+            replies: Vec::new(),
+        }
+    }
+
+    pub(crate) fn next_seq(&self) -> u64 {
+        self.next_seq
+    }
+
+    pub(crate) fn commands(&self) -> usize {
+        self.replies.len()
+    }
+
+    pub(crate) fn events(&self) -> u64 {
+        self.next_seq - self.head.seq - 1
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.payload_bytes + self.block.len()
+    }
+
+    /// Whether a session has events here that are not committed yet.
+    pub(crate) fn touches(&self, session: SessionNo) -> bool {
+        self.touched.contains_key(&session)
+    }
+
+    /// Record time: what the clock says, but never before the last event.
+    pub(crate) fn tick(&mut self, clock: Timestamp) -> Timestamp {
+        self.at = self.at.max(clock);
+        self.at
+    }
+
+    pub(crate) fn reply(&mut self, callback: Callback, answer: Result<Done, EngineError>) {
+        self.replies.push((callback, answer));
+    }
+
+    /// Seals the events of one decision and folds them into the session's staged state.
+    pub(crate) fn stage(
+        &mut self,
+        state: &mut SessionState,
+        author: &Author<'_>,
+        events: Vec<Event>,
+    ) -> Result<(), StoreError> {
+        for event in events {
+            let recorded =
+                self.seal(state.number, state.version + 1, state.head, author, event)?;
+            state.evolve(&recorded);
+        }
+        Ok(())
+    }
+
+    /// Seals the events that open a session. None if they do not open one.
+    pub(crate) fn open(
+        &mut self,
+        key: &SessionKey,
+        author: &Author<'_>,
+        events: Vec<Event>,
+    ) -> Result<Option<SessionState>, StoreError> {
+        let mut events = events.into_iter();
+        let Some(first) = events.next() else { return Ok(None) };
+        let session = SessionNo(self.next_seq);
+        let recorded = self.seal(session, 1, Digest::default(), author, first)?;
+        let Some(mut state) = SessionState::open(&recorded) else { return Ok(None) };
+        self.opened.push((key.clone(), session));
+        self.stage(&mut state, author, events.collect())?;
+        Ok(Some(state))
+    }
+
+    fn seal(
+        &mut self,
+        session: SessionNo,
+        version: u64,
+        previous: Digest,
+        author: &Author<'_>,
+        event: Event,
+    ) -> Result<Recorded, StoreError> {
+        let mut recorded = Recorded {
+            seq: self.next_seq,
+            version,
+            at: self.at,
+            session,
+            principal: author.principal.clone(),
+            command: author.command.cloned(),
+            previous,
+            hash: Digest::default(),
+            event,
+        };
+        self.block.push(&mut recorded)?;
+        self.touched.entry(session).or_insert(version);
+        self.next_seq += 1;
+        Ok(recorded)
+    }
+
+    /// Files the contents that a command brought under the seqs of the events that record them.
+    pub(crate) fn file_payloads(&mut self, command: &Command, reply: &Reply, first_seq: u64) {
+        match (command, reply) {
+            (Command::Append { spans }, Reply::Appended { spans: replies, .. }) => {
+                for (span, reply) in spans.iter().zip(replies) {
+                    if let (Content::Bytes(content), false) = (&span.content, reply.duplicate) {
+                        self.payload_bytes += content.len();
+                        self.payloads.push((reply.seq, Arc::clone(content)));
+                    }
+                }
+            }
+            (Command::Summarize(summarize), Reply::Summarized { .. }) => {
+                self.payload_bytes += summarize.text.len();
+                self.payloads.push((first_seq, summarize.text.as_bytes().into()));
+            }
+            _ => {}
+        }
+    }
+
+    /// The commit, and the replies to send once it is durable.
+    pub(crate) fn finish(self) -> (Commit, Vec<(Callback, Result<Done, EngineError>)>) {
+        let commit = Commit {
+            first: self.head.seq + 1,
+            last: self.next_seq - 1,
+            at: self.at,
+            block: if self.block.is_empty() {
+                Vec::new()
+            } else {
+                self.block.finish(&self.head.block)
+            },
+            sessions: self.touched.into_iter().collect(),
+            opened: self.opened,
+            payloads: self.payloads,
+            snapshots: Vec::new(),
+        };
+        (commit, self.replies)
+    }
+}

@@ -1,0 +1,53 @@
+//! Establishing that copies exist: each is read back from what is committed and its digest compared.
+
+use std::collections::HashMap;
+
+use lacuna_core::{CopyEvidence, SessionState, SpanId, Storage};
+use lacuna_store::{PayloadReader, Store, StoreError, Stored};
+
+/// Reads the copies of these spans back, in the order of recording, so that neighbours share packs.
+pub(crate) fn gather(
+    store: &Store,
+    state: &SessionState,
+    spans: &[SpanId],
+) -> Result<HashMap<SpanId, CopyEvidence>, StoreError> {
+    let mut known: Vec<_> = spans.iter().filter_map(|id| state.find(id)).collect();
+    known.sort_by_key(|span| span.seq);
+    known.dedup_by_key(|span| span.seq);
+    let mut payloads = store.payloads()?;
+    let mut evidence = HashMap::with_capacity(known.len());
+    for span in known {
+        let found = match &span.storage {
+            Storage::Journal => stored(payloads.read_span(span)?),
+            Storage::Withheld { reason } => {
+                CopyEvidence::missing(format!("its content was withheld, never stored: {reason}"))
+            }
+            Storage::External { store, .. } => {
+                let why = format!("no external store {store:?} is configured here");
+                CopyEvidence { provenance: Err(why.clone()), ..CopyEvidence::missing(why) }
+            }
+        };
+        evidence.insert(span.id.clone(), found);
+    }
+    Ok(evidence)
+}
+
+fn stored(found: Stored) -> CopyEvidence {
+    match found {
+        Stored::Whole(_) => CopyEvidence::verified(),
+        Stored::Missing => CopyEvidence::missing("its stored copy is missing"),
+        Stored::Damaged(why) => CopyEvidence::missing(why),
+    }
+}
+
+/// Whether a span's stored copy can be read now; what was found instead otherwise.
+pub(crate) fn read_back(
+    payloads: &mut PayloadReader,
+    span: &lacuna_core::SpanState,
+) -> Result<Result<std::sync::Arc<[u8]>, String>, StoreError> {
+    Ok(match payloads.read_span(span)? {
+        Stored::Whole(content) => Ok(content),
+        Stored::Missing => Err("its stored copy is missing".to_owned()),
+        Stored::Damaged(why) => Err(why),
+    })
+}

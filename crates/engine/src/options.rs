@@ -1,0 +1,56 @@
+//! How the engine runs.
+
+use lacuna_core::Limits;
+use lacuna_store::StoreOptions;
+
+use crate::{Clock, system_clock};
+
+/// Settings of a journal. The defaults suit a small machine.
+#[derive(Clone)]
+pub struct Options {
+    /// How the file is opened.
+    pub store: StoreOptions,
+    /// Bounds on commands.
+    pub limits: Limits,
+    /// Commands that may wait for the writer.
+    pub queue_commands: usize,
+    /// Bytes of commands that may wait for the writer.
+    pub queue_bytes: usize,
+    /// Commands decided in one commit, at most.
+    pub batch_commands: usize,
+    /// Bytes of payloads in one commit, about at most; one command may exceed it.
+    pub batch_bytes: usize,
+    /// Spans of sessions kept in memory, by the writer and by the readers each.
+    pub cached_spans: usize,
+    /// Where record time comes from.
+    pub clock: Clock,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            store: StoreOptions::default(),
+            limits: Limits::default(),
+            queue_commands: 16_384,
+            queue_bytes: 128 << 20,
+            batch_commands: 2_048,
+            batch_bytes: 8 << 20,
+            cached_spans: 100_000,
+            clock: system_clock(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("store", &self.store)
+            .field("limits", &self.limits)
+            .field("queue_commands", &self.queue_commands)
+            .field("queue_bytes", &self.queue_bytes)
+            .field("batch_commands", &self.batch_commands)
+            .field("batch_bytes", &self.batch_bytes)
+            .field("cached_spans", &self.cached_spans)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,325 @@
+//! The writer: one thread that waits for a command, drains what has arrived meanwhile, decides all
+//! of them on staged states, commits once, and only then replies.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crossbeam_channel::Receiver;
+use lacuna_core::{Context, Refusal, SessionKey, SessionState, Timestamp, decide, reply_again};
+use lacuna_store::{Snapshot, Store, StoreError};
+
+use crate::batch::{Author, Batch};
+use crate::cache::{Cache, Holds};
+use crate::evidence;
+use crate::stats::Counters;
+use crate::{Callback, Done, EngineError, Options, Request};
+
+/// Events behind the last snapshot from which on a new one is worth writing when a state leaves.
+const SNAPSHOT_ON_LEAVING: u64 = 32;
+/// Events behind the last snapshot from which on a state that stays gets one; grows with the state
+/// so that the work stays in proportion.
+const SNAPSHOT_WHILE_BUSY: u64 = 1_024;
+/// Bytes of snapshots that one commit takes along.
+const SNAPSHOT_BYTES: usize = 4 << 20;
+
+/// Snapshots that may wait for a commit; further ones are not made, they are only shortcuts.
+const SNAPSHOTS_WAITING: usize = 1_024;
+
+/// What reaches the writer.
+pub(crate) enum Message {
+    /// A command and where its answer goes.
+    Command(Box<Request>, Callback),
+    /// Write snapshots of everything, checkpoint, and end.
+    Stop,
+}
+
+/// The writer's own copy of a session: ahead of what is committed by the batch in the making.
+pub(crate) struct Staged {
+    state: SessionState,
+    snapshot: u64,
+}
+
+impl Holds for Staged {
+    fn state(&self) -> &SessionState {
+        &self.state
+    }
+}
+
+pub(crate) struct Writer {
+    store: Arc<Store>,
+    options: Options,
+    inbox: Receiver<Message>,
+    waiting_bytes: Arc<AtomicUsize>,
+    counters: Arc<Counters>,
+    sessions: Cache<Staged>,
+    /// Snapshots that go with the next commit.
+    snapshots: Vec<Snapshot>,
+    /// Sessions that have grown far beyond their snapshot in the batch in the making.
+    busy: BTreeSet<SessionKey>,
+}
+
+impl Writer {
+    pub(crate) fn new(
+        store: Arc<Store>,
+        options: Options,
+        inbox: Receiver<Message>,
+        waiting_bytes: Arc<AtomicUsize>,
+        counters: Arc<Counters>,
+    ) -> Self {
+        let sessions = Cache::new(options.cached_spans);
+        Self {
+            store,
+            options,
+            inbox,
+            waiting_bytes,
+            counters,
+            sessions,
+            snapshots: Vec::new(),
+            busy: BTreeSet::new(),
+        }
+    }
+
+    /// Runs until told to stop, until nobody can send any more, or until the store fails: then
+    /// everything that waits is answered `unavailable`, and the process should end.
+    pub(crate) fn run(mut self) -> Result<(), StoreError> {
+        let result = self.serve();
+        if let Err(error) = &result {
+            tracing::error!(%error, "the writer ends; what was not acknowledged may be lost");
+            let why = error.to_string();
+            while let Ok(message) = self.inbox.try_recv() {
+                if let Message::Command(_, callback) = message {
+                    callback(Err(EngineError::Unavailable(why.clone())));
+                }
+            }
+        }
+        result
+    }
+
+    fn serve(&mut self) -> Result<(), StoreError> {
+        loop {
+            let mut batch = Batch::after(self.store.head());
+            let mut stop = match self.inbox.recv() {
+                Ok(Message::Command(request, callback)) => {
+                    batch = self.handle(*request, callback, batch)?;
+                    false
+                }
+                Ok(Message::Stop) | Err(_) => true,
+            };
+            while !stop
+                && batch.commands() < self.options.batch_commands
+                && batch.bytes() < self.options.batch_bytes
+            {
+                match self.inbox.try_recv() {
+                    Ok(Message::Command(request, callback)) => {
+                        batch = self.handle(*request, callback, batch)?;
+                    }
+                    Ok(Message::Stop) => stop = true,
+                    Err(_) => break,
+                }
+            }
+            self.commit(batch)?;
+            if stop {
+                return self.rest();
+            }
+        }
+    }
+
+    /// Decides one command within the batch. Where its decision must rest on what is committed,
+    /// the batch is committed first and another one begun.
+    fn handle(
+        &mut self,
+        request: Request,
+        callback: Callback,
+        mut batch: Batch,
+    ) -> Result<Batch, StoreError> {
+        self.waiting_bytes.fetch_sub(request.size(), Ordering::Relaxed);
+        let key = request.session.clone();
+        let known = self.staged(&key)?.map(|staged| staged.state.number);
+        let again = request.command_id.as_ref().and_then(|stamp| {
+            self.sessions.get_mut(&key)?.state.command(&stamp.id.key())
+        });
+        let rests_on_committed = again.is_some() || !request.command.needs_evidence().is_empty();
+        if rests_on_committed && known.is_some_and(|session| batch.touches(session)) {
+            self.commit(batch)?;
+            batch = Batch::after(self.store.head());
+        }
+        let answer = match again {
+            Some(version) => self.answer_again(&key, &request, version)?,
+            None => self.decide(&key, &request, &mut batch)?,
+        };
+        batch.reply(callback, answer);
+        Ok(batch)
+    }
+
+    fn decide(
+        &mut self,
+        key: &SessionKey,
+        request: &Request,
+        batch: &mut Batch,
+    ) -> Result<Result<Done, EngineError>, StoreError> {
+        let now = batch.tick((self.options.clock)());
+        let named = request.command.needs_evidence();
+        let staged = self.sessions.get_mut(key);
+        let evidence = match &staged {
+            Some(staged) if !named.is_empty() => {
+                evidence::gather(&self.store, &staged.state, named)?
+            }
+            _ => Default::default(),
+        };
+        let context = Context {
+            now,
+            next_seq: batch.next_seq(),
+            session: key.clone(),
+            principal: request.principal.clone(),
+            command: request.command_id.clone(),
+            expected_version: request.expected_version,
+            limits: self.options.limits.clone(),
+            evidence,
+        };
+        let state = staged.as_ref().map(|staged| &staged.state);
+        let decision = match decide(state, &request.command, &context) {
+            Ok(decision) => decision,
+            Err(refusal) => return Ok(Err(refusal.into())),
+        };
+        let first_seq = batch.next_seq();
+        if !decision.events.is_empty() {
+            let author =
+                Author { principal: &request.principal, command: request.command_id.as_ref() };
+            match self.sessions.get_mut(key) {
+                Some(staged) => {
+                    let before = staged.state.spans().len();
+                    batch.stage(&mut staged.state, &author, decision.events)?;
+                    let grown = staged.state.spans().len() - before;
+                    let behind = staged.state.version - staged.snapshot;
+                    if behind > SNAPSHOT_WHILE_BUSY.max(staged.state.version / 2) {
+                        self.busy.insert(key.clone());
+                    }
+                    self.sessions.grown(grown);
+                }
+                None => {
+                    if let Some(state) = batch.open(key, &author, decision.events)? {
+                        self.sessions.insert(key.clone(), Staged { state, snapshot: 0 });
+                    }
+                }
+            }
+            batch.file_payloads(&request.command, &decision.reply, first_seq);
+        }
+        Ok(Ok(Done { reply: decision.reply, again: false }))
+    }
+
+    /// The first reply again, from the log, if the request is the same; else a refusal.
+    fn answer_again(
+        &mut self,
+        key: &SessionKey,
+        request: &Request,
+        version: u64,
+    ) -> Result<Result<Done, EngineError>, StoreError> {
+        let reused = || Ok(Err(Refusal::CommandIdReused.into()));
+        let Some(staged) = self.sessions.get_mut(key) else { return reused() };
+        let (session, newest) = (staged.state.number, staged.state.version);
+        let id = request.command_id.as_ref();
+        let most = usize::try_from(newest - version + 1).unwrap_or(usize::MAX);
+        let mut events = self.store.history(session, version, most.min(16))?;
+        if events.len() == 16 && events.last().is_some_and(|e| e.command.as_ref() == id) {
+            events = self.store.history(session, version, most)?;
+        }
+        let own = events.iter().take_while(|event| event.command.as_ref() == id).count();
+        events.truncate(own);
+        let Some(last) = events.last() else { return reused() };
+        let last = last.version;
+        let always = Timestamp(u64::MAX);
+        let before = match version {
+            1 => None,
+            _ => self.store.load_at(session, version - 1, always)?,
+        };
+        let Some(after) = self.store.load_at(session, last, always)? else { return reused() };
+        match reply_again(&request.command, before.as_ref(), &after, &events) {
+            Some(reply) => Ok(Ok(Done { reply, again: true })),
+            None => reused(),
+        }
+    }
+
+    /// The session's staged state, loaded if it is not in memory; none if it was never opened.
+    fn staged(&mut self, key: &SessionKey) -> Result<Option<&mut Staged>, StoreError> {
+        if self.sessions.get_mut(key).is_none() {
+            let Some(number) = self.store.session(key)? else { return Ok(None) };
+            let Some(state) = self.store.load(number)? else { return Ok(None) };
+            let snapshot = state.version;
+            self.sessions.insert(key.clone(), Staged { state, snapshot });
+        }
+        Ok(self.sessions.get_mut(key))
+    }
+
+    fn commit(&mut self, batch: Batch) -> Result<(), StoreError> {
+        let events = batch.events();
+        let (mut commit, replies) = batch.finish();
+        if events > 0 {
+            self.snapshot_busy()?;
+            commit.snapshots = self.due_snapshots();
+            if let Err(error) = self.store.append(&commit) {
+                let why = error.to_string();
+                for (callback, _) in replies {
+                    callback(Err(EngineError::Unavailable(why.clone())));
+                }
+                return Err(error);
+            }
+            self.counters.committed(events, replies.len());
+        }
+        for (callback, answer) in replies {
+            callback(answer);
+        }
+        self.evict()
+    }
+
+    /// The staged states are what the commit will make true, so their snapshots go along with it.
+    fn snapshot_busy(&mut self) -> Result<(), StoreError> {
+        for key in std::mem::take(&mut self.busy) {
+            if let Some(staged) = self.sessions.get_mut(&key) {
+                self.snapshots.push(Snapshot::of(&staged.state)?);
+                staged.snapshot = staged.state.version;
+            }
+        }
+        Ok(())
+    }
+
+    fn due_snapshots(&mut self) -> Vec<Snapshot> {
+        let mut bytes = 0;
+        let within = self.snapshots.iter().take_while(|snapshot| {
+            bytes += snapshot.len();
+            bytes <= SNAPSHOT_BYTES
+        });
+        let count = within.count().max(1).min(self.snapshots.len());
+        self.snapshots.drain(..count).collect()
+    }
+
+    fn evict(&mut self) -> Result<(), StoreError> {
+        for staged in self.sessions.shrink() {
+            let worth = staged.state.version - staged.snapshot >= SNAPSHOT_ON_LEAVING;
+            if worth && self.snapshots.len() < SNAPSHOTS_WAITING {
+                self.snapshots.push(Snapshot::of(&staged.state)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves the journal so that the next start is fast.
+    fn rest(&mut self) -> Result<(), StoreError> {
+        let mut bytes = self.snapshots.iter().map(Snapshot::len).sum::<usize>();
+        let states = self.sessions.iter().map(|staged| (&staged.state, staged.snapshot));
+        let worth = states.filter(|(state, at)| state.version - at >= SNAPSHOT_ON_LEAVING);
+        for (state, _) in worth {
+            let snapshot = Snapshot::of(state)?;
+            bytes += snapshot.len();
+            self.snapshots.push(snapshot);
+            if bytes > SNAPSHOT_BYTES {
+                self.store.write_snapshots(&std::mem::take(&mut self.snapshots))?;
+                bytes = 0;
+            }
+        }
+        if !self.snapshots.is_empty() {
+            self.store.write_snapshots(&std::mem::take(&mut self.snapshots))?;
+        }
+        self.store.checkpoint()
+    }
+}

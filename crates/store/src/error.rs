@@ -1,0 +1,86 @@
+//! What can go wrong with the journal's file.
+
+use std::path::PathBuf;
+
+use lacuna_codec::CodecError;
+
+/// A failure of the store.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another process has the journal open.
+    #[error(
+        "the journal in {0} is in use by another process: talk to that daemon, or stop it first"
+    )]
+    InUse(PathBuf),
+    /// The folder cannot be used.
+    #[error("the journal folder {folder} cannot be used: {source}; check that it may be written")]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// No journal is there, and none was to be made.
+    #[error("there is no journal in {0}: check the path, or start `lacuna serve` with it once")]
+    NoJournal(PathBuf),
+    /// The journal was written by a newer release.
+    #[error(
+        "the journal has format {found}, and this release (lacuna {release}) reads up to {known}: \
+         use the newer release"
+    )]
+    Newer {
+        /// The format found.
+        found: u32,
+        /// The newest format known.
+        known: u32,
+        /// This release.
+        release: &'static str,
+    },
+    /// Stored bytes are not what they should be.
+    #[error("the journal is damaged: {0}; run `lacuna verify` to see how far")]
+    Damaged(String),
+    /// A commit failed: it may or may not have happened. The store refuses everything afterwards.
+    #[error("a commit failed and its outcome is unknown ({0}); restart to find out")]
+    Indeterminate(String),
+    /// The database failed.
+    #[error("the journal's database failed: {0}")]
+    Database(redb::Error),
+    /// A file operation failed.
+    #[error("{doing}: {source}")]
+    Io {
+        /// What was being done.
+        doing: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl From<CodecError> for StoreError {
+    fn from(error: CodecError) -> Self {
+        match error {
+            CodecError::Newer { found, known, .. } => Self::newer(found, known),
+            other => Self::Damaged(other.to_string()),
+        }
+    }
+}
+
+impl StoreError {
+    pub(crate) fn newer(found: u32, known: u32) -> Self {
+        Self::Newer { found, known, release: env!("CARGO_PKG_VERSION") }
+    }
+}
+
+macro_rules! database_error {
+    ($($type:ty),+) => {
+        $(impl From<$type> for StoreError {
+            fn from(error: $type) -> Self {
+                match redb::Error::from(error) {
+                    redb::Error::Corrupted(why) => Self::Damaged(why),
+                    other => Self::Database(other),
+                }
+            }
+        })+
+    };
+}
+
+database_error!(redb::StorageError, redb::TableError, redb::TransactionError);

@@ -1,0 +1,184 @@
+//! Reading sessions: their numbers, their events, their states.
+
+use std::sync::Arc;
+
+use lacuna_codec::{Block, decode_event, decode_snapshot, peek_session};
+use lacuna_core::{Event, Recorded, SessionKey, SessionNo, SessionState, Timestamp};
+use redb::{ReadTransaction, ReadableDatabase};
+
+use crate::open::Store;
+use crate::tables::{EVENTS, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
+use crate::StoreError;
+
+impl Store {
+    /// The number of the session of this name, if one was ever opened.
+    pub fn session(&self, key: &SessionKey) -> Result<Option<SessionNo>, StoreError> {
+        let names = self.db.begin_read()?.open_table(SESSIONS)?;
+        Ok(names.get(key.to_string().as_str())?.map(|value| SessionNo(value.value())))
+    }
+
+    /// The names of a tenant's sessions behind `after`, in order, at most `limit`.
+    pub fn session_names(
+        &self,
+        tenant: &str,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<String>, StoreError> {
+        let names = self.db.begin_read()?.open_table(SESSIONS)?;
+        let start = format!("{tenant}/{after}");
+        let mut found = Vec::new();
+        for entry in names.range(start.as_str()..)? {
+            let (name, _) = entry?;
+            let Some(session) = name.value().strip_prefix(tenant).and_then(|n| n.strip_prefix('/'))
+            else {
+                break;
+            };
+            if session != after {
+                found.push(session.to_owned());
+            }
+            if found.len() == limit {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The state of a session at its newest version, from its snapshot and the events behind it.
+    pub fn load(&self, session: SessionNo) -> Result<Option<SessionState>, StoreError> {
+        self.load_at(session, u64::MAX, Timestamp(u64::MAX))
+    }
+
+    /// The state of a session at a version or the last one before it, not later than a time.
+    pub fn load_at(
+        &self,
+        session: SessionNo,
+        version: u64,
+        time: Timestamp,
+    ) -> Result<Option<SessionState>, StoreError> {
+        let read = self.db.begin_read()?;
+        let mut state = latest_snapshot(&read, session, version)?.filter(|s| s.at <= time);
+        let from = state.as_ref().map_or(1, |state| state.version + 1);
+        each_event(&read, session, from, |recorded| {
+            if recorded.version > version || recorded.at > time {
+                return Ok(false);
+            }
+            fold(&mut state, &recorded)?;
+            Ok(true)
+        })?;
+        Ok(state)
+    }
+
+    /// Folds in what was committed to a session since this state. Returns whether anything was.
+    pub fn catch_up(&self, state: &mut Arc<SessionState>) -> Result<bool, StoreError> {
+        let read = self.db.begin_read()?;
+        // A state that is caught up ends where a commit ended, so the next commit's row says it.
+        if newest_indexed(&read, state.number)? <= state.version {
+            return Ok(false);
+        }
+        let from = state.version + 1;
+        let mut changed = false;
+        let state = Arc::make_mut(state);
+        each_event(&read, state.number, from, |recorded| {
+            state.evolve(&recorded);
+            changed = true;
+            Ok(true)
+        })?;
+        Ok(changed)
+    }
+
+    /// Up to `limit` of a session's events from a version on.
+    pub fn history(
+        &self,
+        session: SessionNo,
+        from_version: u64,
+        limit: usize,
+    ) -> Result<Vec<Recorded>, StoreError> {
+        let read = self.db.begin_read()?;
+        let mut found = Vec::new();
+        if limit == 0 {
+            return Ok(found);
+        }
+        each_event(&read, session, from_version.max(1), |recorded| {
+            found.push(recorded);
+            Ok(found.len() < limit)
+        })?;
+        Ok(found)
+    }
+}
+
+/// Folds one event into a state that may not exist yet.
+pub(crate) fn fold(
+    state: &mut Option<SessionState>,
+    recorded: &Recorded,
+) -> Result<(), StoreError> {
+    let damaged = |why: &str| {
+        Err(StoreError::Damaged(format!("session {}: {why}", recorded.session.0)))
+    };
+    match state {
+        None if recorded.version == 1 && matches!(recorded.event, Event::SessionOpened(_)) => {
+            *state = SessionState::open(recorded);
+        }
+        None => return damaged("its first event does not open it"),
+        Some(state) if recorded.version == state.version + 1 => state.evolve(recorded),
+        Some(_) => return damaged("its versions have a gap"),
+    }
+    Ok(())
+}
+
+fn latest_snapshot(
+    read: &ReadTransaction,
+    session: SessionNo,
+    version: u64,
+) -> Result<Option<SessionState>, StoreError> {
+    let table = read.open_table(SNAPSHOTS)?;
+    let newest = table.range((session.0, 0)..=(session.0, version))?.next_back().transpose()?;
+    let Some((_, value)) = newest else { return Ok(None) };
+    match decode_snapshot(value.value()) {
+        Ok(state) => Ok(state.filter(|state| state.number == session)),
+        Err(error) => {
+            tracing::warn!(session = session.0, %error, "a snapshot is damaged; folding instead");
+            Ok(None)
+        }
+    }
+}
+
+/// The newest version at which a block of this session begins.
+fn newest_indexed(read: &ReadTransaction, session: SessionNo) -> Result<u64, StoreError> {
+    let index = read.open_table(SESSION_BLOCKS)?;
+    let newest = index.range((session.0, 0)..=(session.0, u64::MAX))?.next_back().transpose()?;
+    Ok(newest.map_or(0, |(key, _)| key.value().1))
+}
+
+/// Calls `each` with a session's events from a version on, until it returns false.
+pub(crate) fn each_event(
+    read: &ReadTransaction,
+    session: SessionNo,
+    from: u64,
+    mut each: impl FnMut(Recorded) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
+    let index = read.open_table(SESSION_BLOCKS)?;
+    let events = read.open_table(EVENTS)?;
+    let begin = index
+        .range((session.0, 0)..=(session.0, from))?
+        .next_back()
+        .transpose()?
+        .map_or(from, |(key, _)| key.value().1);
+    for entry in index.range((session.0, begin)..=(session.0, u64::MAX))? {
+        let first = entry?.1.value();
+        let value = events
+            .get(first)?
+            .ok_or_else(|| StoreError::Damaged(format!("block {first} is missing")))?;
+        let block = Block::open(value.value())?;
+        for stored in block.stored_events() {
+            let stored = stored?;
+            if peek_session(stored) != Some(session) {
+                continue;
+            }
+            let recorded = decode_event(stored)?;
+            if recorded.version >= from && !each(recorded)? {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,283 @@
+//! Verifying the journal: chain, digests, payloads, index, projections.
+
+use std::collections::{HashMap, HashSet};
+
+use lacuna_codec::{Block, block_hash, encode_snapshot};
+use lacuna_core::{Digest, Event, Recorded, SessionNo, SpanId, Storage};
+use redb::{ReadTransaction, ReadableDatabase, ReadableTable};
+
+use crate::StoreError;
+use crate::open::Store;
+use crate::payloads::Stored;
+use crate::sessions::fold;
+use crate::tables::{EVENTS, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
+
+/// What to verify.
+#[derive(Debug, Clone, Copy)]
+pub struct VerifyOptions {
+    /// The first seq.
+    pub from: u64,
+    /// The last seq.
+    pub to: u64,
+    /// Faults to list before giving up.
+    pub max_faults: usize,
+}
+
+impl Default for VerifyOptions {
+    fn default() -> Self {
+        Self { from: 1, to: u64::MAX, max_faults: 1_000 }
+    }
+}
+
+/// Something that is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The seq that it was found at, where it has one.
+    pub seq: Option<u64>,
+    /// What was found.
+    pub what: String,
+}
+
+/// What was verified and what was found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct VerifyReport {
+    /// Events decoded, chained and counted.
+    pub events: u64,
+    /// Blocks whose hash the next one confirms.
+    pub blocks: u64,
+    /// Payloads read back whole.
+    pub payloads: u64,
+    /// Bytes of them.
+    pub payload_bytes: u64,
+    /// Snapshots compared with the fold of their events.
+    pub snapshots: u64,
+    /// What is wrong.
+    pub faults: Vec<Fault>,
+}
+
+impl Store {
+    /// Reads everything in the range back and checks that it fits together. `progress` gets the
+    /// seq reached.
+    pub fn verify(
+        &self,
+        options: &VerifyOptions,
+        mut progress: impl FnMut(u64),
+    ) -> Result<VerifyReport, StoreError> {
+        let read = self.db.begin_read()?;
+        let mut check = Check::new(options);
+        check.blocks(self, &read, &mut progress)?;
+        check.unexplained();
+        if options.from <= 1 && options.to >= self.head().seq {
+            check.names(&read)?;
+            check.snapshots(&read)?;
+        }
+        Ok(check.report)
+    }
+}
+
+struct Check<'a> {
+    options: &'a VerifyOptions,
+    report: VerifyReport,
+    /// Version and hash of each session's last event seen.
+    sessions: HashMap<SessionNo, (u64, Digest)>,
+    opened: HashMap<String, SessionNo>,
+    lost: HashSet<(SessionNo, SpanId)>,
+    /// Payloads not found whole: a lossy commitment must name each.
+    missing: Vec<(u64, SessionNo, SpanId, String)>,
+}
+
+impl<'a> Check<'a> {
+    fn new(options: &'a VerifyOptions) -> Self {
+        Self {
+            options,
+            report: VerifyReport::default(),
+            sessions: HashMap::new(),
+            opened: HashMap::new(),
+            lost: HashSet::new(),
+            missing: Vec::new(),
+        }
+    }
+
+    fn fault(&mut self, seq: Option<u64>, what: impl Into<String>) {
+        if self.report.faults.len() < self.options.max_faults {
+            self.report.faults.push(Fault { seq, what: what.into() });
+        }
+    }
+
+    fn blocks(
+        &mut self,
+        store: &Store,
+        read: &ReadTransaction,
+        progress: &mut impl FnMut(u64),
+    ) -> Result<(), StoreError> {
+        let events = read.open_table(EVENTS)?;
+        let index = read.open_table(SESSION_BLOCKS)?;
+        let mut payloads = store.payloads()?;
+        let begin = events.range(..=self.options.from)?.next_back().transpose()?;
+        let begin = begin.map_or(self.options.from, |(key, _)| key.value());
+        let mut chain: Option<(Digest, u64)> = (begin <= 1).then(|| (Digest::default(), 1));
+        for entry in events.range(begin..=self.options.to.max(begin))? {
+            let (key, value) = entry?;
+            let (first, stored) = (key.value(), value.value());
+            let block = match Block::open(stored) {
+                Ok(block) => block,
+                Err(error) => {
+                    self.fault(Some(first), error.to_string());
+                    chain = None;
+                    continue;
+                }
+            };
+            if block.first != first {
+                self.fault(Some(first), format!("the block here begins at {}", block.first));
+            }
+            if let Some((previous, expected)) = chain {
+                if expected != first {
+                    self.fault(Some(expected), format!("events {expected} to {first} are missing"));
+                }
+                if previous != block.previous {
+                    self.fault(Some(first), "the block does not follow the one before it");
+                }
+            }
+            chain = Some((block_hash(stored), block.end()));
+            self.report.blocks += 1;
+            let mut begun = HashSet::new();
+            for recorded in block.events() {
+                let recorded = match recorded {
+                    Ok(recorded) => recorded,
+                    Err(error) => {
+                        self.fault(Some(first), error.to_string());
+                        break;
+                    }
+                };
+                if begun.insert(recorded.session) {
+                    let row = index.get((recorded.session.0, recorded.version))?;
+                    if row.map(|row| row.value()) != Some(first) {
+                        self.fault(Some(recorded.seq), "the session's index misses this block");
+                    }
+                }
+                self.event(&recorded);
+                self.payload(&recorded, &mut payloads)?;
+            }
+            progress(block.end() - 1);
+        }
+        if let Some((hash, end)) = chain
+            && self.options.to == u64::MAX
+        {
+            let head = store.head();
+            if head.seq >= end || (head.seq + 1 == end && head.block != hash) {
+                self.fault(Some(head.seq), "the journal ends before its head");
+            }
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, recorded: &Recorded) {
+        self.report.events += 1;
+        let last = self.sessions.insert(recorded.session, (recorded.version, recorded.hash));
+        let at = Some(recorded.seq);
+        match (last, &recorded.event) {
+            (None, Event::SessionOpened(opened)) => {
+                if recorded.session.0 != recorded.seq || recorded.version != 1 {
+                    self.fault(at, "a session opens under another number than its seq");
+                }
+                self.opened.insert(opened.key.to_string(), recorded.session);
+            }
+            (None, _) if self.options.from <= 1 => {
+                self.fault(at, "an event of a session that was never opened");
+            }
+            (None, _) => {}
+            (Some((version, hash)), _) => {
+                if recorded.version != version + 1 {
+                    self.fault(at, format!("version {} follows {version}", recorded.version));
+                }
+                if recorded.previous != hash {
+                    self.fault(at, "the event does not follow the session's one before it");
+                }
+            }
+        }
+        if let Event::LossyCommitted(event) = &recorded.event {
+            for lost in &event.spans {
+                self.lost.insert((recorded.session, lost.span.clone()));
+            }
+        }
+    }
+
+    fn payload(
+        &mut self,
+        recorded: &Recorded,
+        payloads: &mut crate::PayloadReader,
+    ) -> Result<(), StoreError> {
+        let (span, digest, bytes) = match &recorded.event {
+            Event::SpanRecorded(e) if e.storage == Storage::Journal => {
+                (&e.span, &e.digest, e.bytes)
+            }
+            Event::SummaryRecorded(e) => (&e.span, &e.digest, e.bytes),
+            _ => return Ok(()),
+        };
+        let found = match payloads.read(recorded.seq, digest, bytes)? {
+            Stored::Whole(payload) => {
+                self.report.payloads += 1;
+                self.report.payload_bytes += payload.len() as u64;
+                return Ok(());
+            }
+            Stored::Missing => "its payload is missing".to_owned(),
+            Stored::Damaged(why) => why,
+        };
+        self.missing.push((recorded.seq, recorded.session, span.clone(), found));
+        Ok(())
+    }
+
+    /// Every payload that is not whole must be named by a lossy commitment (I3).
+    fn unexplained(&mut self) {
+        for (seq, session, span, found) in std::mem::take(&mut self.missing) {
+            if !self.lost.contains(&(session, span.clone())) {
+                self.fault(Some(seq), format!("{span}: {found}, and no event says so"));
+            }
+        }
+    }
+
+    fn names(&mut self, read: &ReadTransaction) -> Result<(), StoreError> {
+        let names = read.open_table(SESSIONS)?;
+        let opened = std::mem::take(&mut self.opened);
+        for (name, number) in &opened {
+            let row = names.get(name.as_str())?.map(|row| row.value());
+            if row != Some(number.0) {
+                self.fault(Some(number.0), format!("session {name} is not found by its name"));
+            }
+        }
+        for entry in names.iter()? {
+            let (name, _) = entry?;
+            if !opened.contains_key(name.value()) {
+                self.fault(None, format!("session {} was never opened", name.value()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Projections are folds (I4): each snapshot must be, byte for byte, what its events give.
+    fn snapshots(&mut self, read: &ReadTransaction) -> Result<(), StoreError> {
+        let snapshots = read.open_table(SNAPSHOTS)?;
+        for entry in snapshots.iter()? {
+            let (key, value) = entry?;
+            let (session, version) = key.value();
+            let mut state = None;
+            let folded = crate::sessions::each_event(read, SessionNo(session), 1, |recorded| {
+                if recorded.version > version {
+                    return Ok(false);
+                }
+                fold(&mut state, &recorded)?;
+                Ok(true)
+            });
+            let same = match (&folded, &state) {
+                (Ok(()), Some(state)) => encode_snapshot(state)? == value.value(),
+                _ => false,
+            };
+            self.report.snapshots += 1;
+            if !same {
+                let what = format!("the snapshot of session {session} at {version} is not its fold");
+                self.fault(None, what);
+            }
+        }
+        Ok(())
+    }
+}
