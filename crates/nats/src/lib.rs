@@ -1,1 +1,10 @@
-//! nats
+//! Lacuna on NATS: the connection, the service and its endpoints.
+
+mod connect;
+mod micro;
+mod replies;
+mod service;
+
+pub use async_nats::Client;
+pub use connect::{Access, ConnectError, connect, connect_once};
+pub use service::{Bounds, Serving, serve};

@@ -100,9 +100,10 @@ impl Builder {
     pub(crate) fn call(&mut self, call: Call<'_>, mut draft: Draft) -> SpanId {
         let arguments = call.arguments.map_or("null", RawValue::get);
         if let Some(text) = call.arguments.and_then(fields::text)
-            && serde_json::from_str::<&RawValue>(&text).is_err() {
-                self.note("tool arguments that are no JSON, kept as text", &draft.wish);
-            }
+            && serde_json::from_str::<&RawValue>(&text).is_err()
+        {
+            self.note("tool arguments that are no JSON, kept as text", &draft.wish);
+        }
         let content = fields::object(
             [
                 ("id", call.id.map_or("null", RawValue::get)),

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::builder::Builder;
 use crate::fields::{self, Fields, Remainder};
-use crate::record::{BYTES, Draft, JSON, TEXT};
+use crate::record::{Draft, JSON, TEXT};
 
 /// Labels for the first span of a record.
 pub(crate) type Labels = BTreeMap<String, String>;
@@ -72,17 +72,21 @@ pub(crate) fn images(
 
 fn embedded(part: &RawValue, fields: &Fields<'_>) -> (Vec<Image>, &'static [&'static str]) {
     if let Some(source) = fields.object("source") {
-        let plain = source.rest(&["type", "media_type", "data"]).is_empty();
-        if let (true, Some(data)) = (plain, source.text("data")) {
-            let media = source.text("media_type").unwrap_or_default();
-            return (vec![decode(&data, &media)], &["type", "source"]);
+        let plain = source.rest(&["type", "media_type", "data"]).is_empty()
+            && source.text("type").as_deref() == Some("base64");
+        let media = source.text("media_type").unwrap_or_default();
+        if let (true, Some(data)) = (plain, source.text("data"))
+            && let Some(image) = decode(&data, &media)
+        {
+            return (vec![image], &["type", "source"]);
         }
     }
     if let Some(url) = fields.object("image_url")
         && let Some(image) = url.text("url").as_deref().and_then(data_url)
-            && url.rest(&["url"]).is_empty() {
-                return (vec![image], &["type", "image_url"]);
-            }
+        && url.rest(&["url"]).is_empty()
+    {
+        return (vec![image], &["type", "image_url"]);
+    }
     if let Some(urls) = fields.list("image_urls") {
         let texts: Option<Vec<_>> = urls.into_iter().map(fields::text).collect();
         let found: Option<Vec<_>> =
@@ -108,24 +112,21 @@ pub(crate) fn unexpressed<'a>(fields: &Fields<'a>, known: &[&str]) -> Vec<(Strin
 
 fn data_url(url: &str) -> Option<Image> {
     let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
-    Some(decode(data, head.strip_suffix(";base64")?))
+    decode(data, head.strip_suffix(";base64")?)
 }
 
-fn decode(data: &str, media_type: &str) -> Image {
-    match STANDARD.decode(data) {
-        Ok(bytes) => Image { bytes, media_type: media(media_type), broken: false },
+/// None if the media type is none: then the part has more to say than its bytes.
+fn decode(data: &str, media_type: &str) -> Option<Image> {
+    let fine = (3..=100).contains(&media_type.len())
+        && media_type.contains('/')
+        && media_type.bytes().all(|b| b.is_ascii_alphanumeric() || b"/+-._".contains(&b));
+    let bytes = fine.then(|| STANDARD.decode(data))?;
+    Some(match bytes {
+        Ok(bytes) => Image { bytes, media_type: media_type.to_owned(), broken: false },
         Err(_) => {
             Image { bytes: data.as_bytes().to_vec(), media_type: TEXT.to_owned(), broken: true }
         }
-    }
-}
-
-/// The media type as given, if it looks like one.
-fn media(given: &str) -> String {
-    let fine = (3..=100).contains(&given.len())
-        && given.contains('/')
-        && given.bytes().all(|b| b.is_ascii_alphanumeric() || b"/+-._".contains(&b));
-    if fine { given.to_owned() } else { BYTES.to_owned() }
+    })
 }
 
 /// What a tool answered: the result's own content, the images that were in it, and what else its
@@ -161,13 +162,14 @@ impl<'a> Answer<'a> {
             }
         }
         if let [only] = others.as_slice()
-            && let Some(part) = Fields::of(only) {
-                let is_text = part.text("type").as_deref() == Some("text");
-                if let (true, Some(text)) = (is_text, part.text("text")) {
-                    let rest = part.rest(&["type", "text"]);
-                    return Self { content: text.into_bytes(), media_type: TEXT, images, rest };
-                }
+            && let Some(part) = Fields::of(only)
+        {
+            let is_text = part.text("type").as_deref() == Some("text");
+            if let (true, Some(text)) = (is_text, part.text("text")) {
+                let rest = part.rest(&["type", "text"]);
+                return Self { content: text.into_bytes(), media_type: TEXT, images, rest };
             }
+        }
         let mut answer = Self::new("", JSON);
         answer.content = if images.is_empty() {
             value.get().as_bytes().to_vec()
@@ -292,5 +294,6 @@ fn sound(part: &Fields<'_>) -> Option<Image> {
     let audio = part.object("input_audio")?;
     let format = audio.text("format")?;
     let data = audio.text("data")?;
-    audio.rest(&["data", "format"]).is_empty().then(|| decode(&data, &format!("audio/{format}")))
+    let plain = audio.rest(&["data", "format"]).is_empty();
+    plain.then(|| decode(&data, &format!("audio/{format}"))).flatten()
 }

@@ -171,6 +171,15 @@ impl<'a> Remainder<'a> {
         }
     }
 
+    /// Adds one of the record's own fields, if it says something and is not there already.
+    pub(crate) fn keep(&mut self, fields: &Fields<'a>, name: &str) {
+        let Some(value) = fields.get(name).filter(|value| !says_nothing(value)) else { return };
+        let own = self.groups.entry(String::new()).or_default();
+        if own.iter().all(|(kept, _)| kept != name) {
+            own.push((name.to_owned(), value));
+        }
+    }
+
     /// Adds another remainder under a path.
     pub(crate) fn merge(&mut self, path: &str, inner: Remainder<'a>) {
         for (below, fields) in inner.groups {

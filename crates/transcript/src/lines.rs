@@ -87,11 +87,13 @@ impl<'a> Reader<'a> {
         while at < bytes.len() {
             let end = bytes[at..].iter().position(|b| *b == b'\n').map_or(bytes.len(), |n| at + n);
             let line = trim(&bytes[at..end]);
-            if !line.is_empty() && one_value(line).is_none()
-                && let Some(next) = self.value_over_lines(bytes, at, line) {
-                    at = next;
-                    continue;
-                }
+            if !line.is_empty()
+                && one_value(line).is_none()
+                && let Some(next) = self.value_over_lines(bytes, at, line)
+            {
+                at = next;
+                continue;
+            }
             self.line(line);
             at = end + 1;
         }

@@ -1,1 +1,16 @@
-//! verbs
+//! The verbs of the contract, carried out on a journal: JSON in, JSON out, whoever brings it. The
+//! NATS service and the command line with `--journal` both come through here, so they cannot
+//! answer differently.
+
+mod call;
+mod error;
+mod service;
+mod uploads;
+
+mod commands;
+mod fit;
+mod journal;
+mod queries;
+
+pub use call::{Answer, Call, Job, Responder};
+pub use service::{Service, Settings};

@@ -1,1 +1,24 @@
-//! wire
+//! The wire contract, v1: subjects, requests, replies, errors and events as JSON, and their
+//! conversion to and from the domain. What is written here is public and fixed; replies may gain
+//! fields, requests refuse unknown ones.
+
+mod error;
+mod json;
+mod subject;
+
+mod common;
+pub mod journal;
+pub mod session;
+
+mod event;
+mod verbs;
+
+mod asyncapi;
+
+pub use asyncapi::asyncapi;
+pub use common::{BudgetBody, CheckBody, CostBody, Empty, EvidenceBody};
+pub use error::{Code, WireError};
+pub use event::{EventBody, cause_json, event_body};
+pub use json::{MAX_DEPTH, fingerprint, parse};
+pub use subject::{Group, Subject, SubjectError, Target};
+pub use verbs::{JOURNAL_VERBS, SESSION_VERBS, VerbSpec, find};

@@ -244,6 +244,13 @@ impl SessionState {
         covers.iter().map(|&index| self.span(index).id.clone()).collect()
     }
 
+    /// The spans that a summary stands for now, in the place of which it is shown.
+    pub fn replaced_by(&self, summary: &SpanState) -> Vec<SpanId> {
+        let index = self.index(&summary.id);
+        let replaced = index.into_iter().flat_map(|index| self.replaced(index));
+        replaced.map(|(index, _)| self.span(index).id.clone()).collect()
+    }
+
     /// The tombstone ledger, oldest entry first.
     pub fn ledger(&self) -> &[Tombstone] {
         &self.ledger

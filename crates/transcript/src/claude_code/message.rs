@@ -21,6 +21,19 @@ pub(super) fn plain_text(message: &Fields<'_>) -> Option<String> {
     texts.filter(|texts| !texts.is_empty()).map(|texts| texts.join("\n"))
 }
 
+/// A message's fields beside its content. Role and type are left out where they say what the
+/// record's own type says.
+pub(super) fn beside_content<'a>(message: &Fields<'a>, kind: &str) -> Vec<(String, &'a RawValue)> {
+    let mut known = vec!["content"];
+    if message.text("role").as_deref() == Some(kind) {
+        known.push("role");
+    }
+    if message.text("type").as_deref() == Some("message") {
+        known.push("type");
+    }
+    message.rest(&known)
+}
+
 /// What holds for all blocks of one message.
 struct Side {
     assistant: bool,
@@ -54,15 +67,7 @@ impl Reader {
         }
         let mut rest = Remainder::default();
         rest.add("", current.rest(&["message"]));
-        // Role and type say what the record's type says, or they are kept.
-        let mut known = vec!["content"];
-        if message.text("role").as_deref() == Some(current.kind.as_str()) {
-            known.push("role");
-        }
-        if message.text("type").as_deref() == Some("message") {
-            known.push("type");
-        }
-        rest.add("message", message.rest(&known));
+        rest.add("message", beside_content(message, &current.kind));
         let mut labels = Labels::new();
         rest.lift("", "", &mut labels);
         rest.lift("message", "message.", &mut labels);

@@ -18,8 +18,7 @@ const ENVELOPE: &[&str] =
     &["cwd", "version", "gitBranch", "slug", "userType", "entrypoint", "sessionKind", "session_id"];
 
 /// Fields that spans express: in their source, their session, their origin or their order.
-const EXPRESSED: &[&str] =
-    &["type", "uuid", "parentUuid", "timestamp", "sessionId", "isSidechain"];
+const EXPRESSED: &[&str] = &["type", "uuid", "parentUuid", "timestamp", "sessionId"];
 
 pub(super) struct Reader {
     pub(super) builder: Builder,
@@ -34,7 +33,7 @@ pub(super) struct Reader {
 }
 
 /// Fields that say which agent wrote the record.
-const AGENT: &[&str] = &["agentId"];
+const AGENT: &[&str] = &["agentId", "isSidechain"];
 
 /// One record being read.
 pub(super) struct Current<'r, 'a> {
@@ -79,9 +78,9 @@ impl Reader {
             self.builder.keep_raw(bytes, "not-a-record", format!("r{number}"), &source);
             return;
         };
-        let uuid = fields.text("uuid").filter(|uuid| !uuid.is_empty());
+        let uuid = fields.word("uuid").filter(|uuid| !uuid.is_empty());
         let source = Source {
-            parent: fields.text("parentUuid").or_else(|| fields.text("logicalParentUuid")),
+            parent: fields.word("parentUuid").or_else(|| fields.word("logicalParentUuid")),
             time: fields.word("timestamp"),
             ..self.builder.source(uuid.clone())
         };
@@ -254,7 +253,7 @@ impl Reader {
             self.builder.summarize(wish, text, source.clone(), covers, "compaction by the agent");
         let mut rest = crate::fields::Remainder::default();
         rest.add("", current.rest(&["message"]));
-        rest.add("message", message.rest(&["role", "content"]));
+        rest.add("message", super::message::beside_content(message, "user"));
         self.builder.remainder(rest, "summary", wish, Some(&span), source);
     }
 

@@ -73,14 +73,14 @@ impl<'a> Splitter<'a> {
 
     /// The window that a record names. `keep` remembers it for the records that follow.
     fn key(&mut self, fields: &Fields<'_>, keep: bool) -> Option<Key> {
-        let session = fields.text("sessionId").filter(|id| !id.is_empty())?;
+        let session = fields.word("sessionId").filter(|id| !id.is_empty())?;
         let agent = fields.flag("isSidechain").then(|| {
             fields
-                .text("agentId")
+                .word("agentId")
                 .filter(|id| !id.is_empty())
                 .unwrap_or_else(|| self.sidechain(&session, fields, keep))
         });
-        if let (true, Some(uuid)) = (keep, fields.text("uuid")) {
+        if let (true, Some(uuid)) = (keep, fields.word("uuid")) {
             self.chains.entry(session.clone()).or_default().insert(uuid, agent.clone());
         }
         Some(Key { session, agent })
@@ -90,7 +90,7 @@ impl<'a> Splitter<'a> {
     /// on the main thread, begins a new one; a parent on a sidechain names it; a parent that was
     /// never seen leaves it with the latest.
     fn sidechain(&mut self, session: &str, fields: &Fields<'_>, keep: bool) -> String {
-        let parent = fields.text("parentUuid");
+        let parent = fields.word("parentUuid");
         let known = parent.as_ref().and_then(|uuid| self.chains.get(session)?.get(uuid));
         let begun = self.sidechains.get(session).copied().unwrap_or(0);
         let number = match (parent, known) {

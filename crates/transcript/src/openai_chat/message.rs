@@ -21,6 +21,9 @@ struct Reader {
     waiting: VecDeque<String>,
 }
 
+/// The fields that make a call.
+const FUNCTION: &[&str] = &["name", "arguments"];
+
 /// One message being read.
 struct Current<'a> {
     fields: Fields<'a>,
@@ -111,9 +114,10 @@ impl Reader {
             let word = current.fields.word(name);
             let used = word.is_some() && (word == current.source.time || word == current.source.id);
             if let (Some(value), false) = (value, used)
-                && !fields::says_nothing(value) {
-                    fields.push(((*name).to_owned(), value));
-                }
+                && !fields::says_nothing(value)
+            {
+                fields.push(((*name).to_owned(), value));
+            }
         }
         current.rest.add("", fields);
         let mut labels = std::mem::take(&mut current.labels);
@@ -180,6 +184,7 @@ impl Reader {
         }
         if let Some(function) = old_call {
             let wish = format!("{}.call", current.wish);
+            current.rest.add("function_call", function.rest(FUNCTION));
             self.function(current, &function, None, wish, (role, origin));
         } else if current.fields.get("function_call").is_some() {
             Self::keep(current, "function_call");
@@ -193,9 +198,7 @@ impl Reader {
 
     /// Puts a field that no span expresses with the remainder.
     fn keep(current: &mut Current<'_>, name: &str) {
-        if let Some(value) = current.fields.get(name).filter(|value| !fields::says_nothing(value)) {
-            current.rest.add("", vec![(name.to_owned(), value)]);
-        }
+        current.rest.keep(&current.fields, name);
     }
 
     fn thinking(&mut self, current: &mut Current<'_>) {
@@ -205,6 +208,9 @@ impl Reader {
             let wish = format!("{}.think{at}", current.wish);
             let draft = Draft::json(wish, who, &current.source, block.get());
             self.push(current, draft);
+        }
+        if blocks.is_empty() {
+            Self::keep(current, "thinking_blocks");
         }
         // Beside blocks, the plain text is a copy of theirs.
         let mut told = !blocks.is_empty();
@@ -237,22 +243,18 @@ impl Reader {
             return;
         };
         let path = format!("tool_calls.{at}");
-        let kind = call.text("type").filter(|kind| kind != "function");
-        let known: &[&str] = if kind.is_some() { &["id"] } else { &["id", "type"] };
-        // Some sources put name and arguments beside the id.
-        match call.object("function") {
-            Some(function) => {
-                current.rest.add(&path, call.rest(&[known, &["function"]].concat()));
-                self.function(current, &function, call.get("id"), wish, who);
-            }
-            None => {
-                current.rest.add(&path, call.rest(&[known, &["name", "arguments"]].concat()));
-                self.function(current, &call, call.get("id"), wish, who);
-                return;
-            }
+        let mut known = vec!["id"];
+        if call.text("type").as_deref() == Some("function") {
+            known.push("type");
         }
-        let Some(function) = call.object("function") else { return };
-        current.rest.add(&format!("{path}.function"), function.rest(&["name", "arguments"]));
+        // Some sources put name and arguments beside the id.
+        let function = call.object("function");
+        known.extend_from_slice(if function.is_some() { &["function"] } else { FUNCTION });
+        current.rest.add(&path, call.rest(&known));
+        if let Some(function) = &function {
+            current.rest.add(&format!("{path}.function"), function.rest(FUNCTION));
+        }
+        self.function(current, function.as_ref().unwrap_or(&call), call.get("id"), wish, who);
     }
 
     fn function<'a>(

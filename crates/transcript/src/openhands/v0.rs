@@ -54,11 +54,21 @@ impl Reader {
     fn v0_rest<'a>(&mut self, current: &Current<'_, 'a>, content: Option<&str>) -> Remainder<'a> {
         let mut rest = Remainder::default();
         rest.add("", current.fields.rest_but(EXPRESSED, HANDLED));
+        // Fields of the other kind of event, and fields that are not what they should be.
+        let action = current.fields.text("action").is_some();
+        let strangers: &[&str] =
+            if action { &["content", "observation"] } else { &["args", "action"] };
+        let odd = ["args", "tool_call_metadata"];
+        let odd = odd.iter().filter(|name| current.fields.object(name).is_none());
+        for name in strangers.iter().chain(odd) {
+            rest.keep(current.fields, name);
+        }
         let message = current.fields.get("message").filter(|value| !says_nothing(value));
         if let Some(message) = message
-            && fields::text(message).as_deref() != content {
-                rest.add("message", vec![("text".to_owned(), message)]);
-            }
+            && (content.is_none() || fields::text(message).as_deref() != content)
+        {
+            rest.add("message", vec![("text".to_owned(), message)]);
+        }
         if let Some(metadata) = current.fields.object("tool_call_metadata") {
             let mut fields = metadata.rest(&["function_name", "tool_call_id"]);
             fields.retain(|(name, value)| {
@@ -116,8 +126,7 @@ impl Reader {
         let mut labels = Labels::new();
         rest.lift("", "", &mut labels);
         if let (Some(args), true) = (&args, made.is_some()) {
-            // `think` says its thought in the call itself.
-            rest.add("args", args.rest(&["thought"]));
+            rest.add("args", args.rest(if thought.is_some() { &["thought"] } else { &[] }));
         }
         let (wish, source) = (&current.wish, &current.source);
         let mut spans = Vec::new();

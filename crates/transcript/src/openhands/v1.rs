@@ -92,7 +92,8 @@ impl Reader {
         let part = Fields::of(value);
         let text = part.as_ref().and_then(|part| part.get("text"));
         if let (Some(part), Some(_)) = (&part, text) {
-            rest.add(path, part.rest(&["type", "text"]));
+            let plain = part.text("type").as_deref() == Some("text");
+            rest.add(path, part.rest(if plain { &["type", "text"] } else { &["text"] }));
         }
         let value = text.unwrap_or(value);
         let draft = content::text(&mut self.builder, wish, who, &current.source, value);
@@ -195,6 +196,11 @@ impl Reader {
             let wish = format!("{}.think{at}", current.wish);
             drafts.push(Draft::json(wish, who, source, block.get()));
         }
+        if let (true, Some(odd)) = (blocks.is_empty(), fields.get("thinking_blocks"))
+            && !says_nothing(odd)
+        {
+            rest.add("", vec![("thinking_blocks".to_owned(), odd)]);
+        }
         let item = fields.get("responses_reasoning_item").filter(|value| !says_nothing(value));
         if let Some(item) = item {
             let wish = format!("{}.reasoning", current.wish);
@@ -255,8 +261,9 @@ impl Reader {
         let id = call.as_ref().and_then(|call| call.get("id")).or(fields.get("tool_call_id"));
         let name = call.as_ref().and_then(|call| call.get("name")).or(fields.get("tool_name"));
         let arguments = call.as_ref().and_then(|call| call.get("arguments"));
-        if let Some(call) = &call {
-            rest.add("tool_call", call.rest(&["id", "name", "arguments"]));
+        match &call {
+            Some(call) => rest.add("tool_call", call.rest(&["id", "name", "arguments"])),
+            None => rest.keep(fields, "tool_call"),
         }
         let key = id.and_then(fields::text).filter(|id| !id.is_empty());
         for (field, used) in [("tool_call_id", id), ("tool_name", name)] {
@@ -357,6 +364,9 @@ impl Reader {
     ) -> Vec<SpanId> {
         let fields = current.fields;
         let own = fields.text("tool_call_id").filter(|id| !id.is_empty());
+        if own.is_none() {
+            rest.keep(fields, "tool_call_id");
+        }
         let action = fields.text("action_id").and_then(|id| self.calls.get(&id).cloned());
         let id = id.map(str::to_owned).or(own).or(action);
         let wish = format!("{}.result", id.as_deref().unwrap_or(&current.wish));

@@ -3,6 +3,7 @@
 mod claude;
 mod compaction;
 mod damage;
+mod keeping;
 mod openai;
 mod openhands;
 mod real;

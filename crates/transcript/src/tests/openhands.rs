@@ -131,7 +131,7 @@ fn a_condensation_takes_exactly_its_forgotten_events() {
     assert!(noted(&session, "forgotten events that are not in this transcript: 1"));
     assert_eq!(
         replay.content("c1.rest"),
-        r#"{"forgotten_event_ids":["u1","a1","o1","gone"],"summary_offset":1,"llm_response_id":"r"}"#
+        r#"{"source":"environment","forgotten_event_ids":["u1","a1","o1","gone"],"summary_offset":1,"llm_response_id":"r"}"#
     );
 }
 

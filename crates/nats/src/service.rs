@@ -1,0 +1,205 @@
+//! The service: takes requests off the broker, hands them to the verbs, sends the answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::{Client, Message, Subscriber};
+use futures_util::StreamExt as _;
+use futures_util::stream::SelectAll;
+use lacuna_verbs::{Call, Service};
+use lacuna_wire::{Code, Group, Subject, WireError};
+use tokio::sync::{Mutex, Semaphore, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::micro::{Micro, NAME, QUEUE};
+use crate::replies::{Outbox, publish};
+
+/// Room for the subject, headers and protocol around a reply's payload.
+const REPLY_MARGIN: usize = 1_024;
+const DEFAULT_MAX_PAYLOAD: usize = 1 << 20;
+/// How long announcing readiness may take once connected.
+const ROUND_TRIP: Duration = Duration::from_secs(10);
+
+/// Bounds of the service.
+#[derive(Debug, Clone)]
+pub struct Bounds {
+    /// Requests in flight; further ones are answered `overloaded`.
+    pub in_flight: usize,
+    /// Questions that read the journal at the same time.
+    pub readers: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { in_flight: 8_192, readers: 4 }
+    }
+}
+
+/// A service that is answering.
+#[derive(Debug)]
+pub struct Serving {
+    stop: oneshot::Sender<Duration>,
+    task: JoinHandle<()>,
+}
+
+impl Serving {
+    /// Takes no more requests, waits for those in flight, up to a deadline, and sends their
+    /// replies.
+    pub async fn stop(self, deadline: Duration) {
+        // Err: the task is gone already, and there is nothing left to stop.
+        let _ = self.stop.send(deadline);
+        if let Err(error) = self.task.await {
+            tracing::error!(%error, "the service task failed");
+        }
+    }
+}
+
+/// Begins to serve. Returns once the broker has the subscriptions: from then on requests arrive.
+pub async fn serve(
+    client: Client,
+    service: Service,
+    bounds: Bounds,
+) -> Result<Serving, async_nats::Error> {
+    let mut requests = SelectAll::new();
+    for pattern in Subject::patterns() {
+        requests.push(client.queue_subscribe(pattern, QUEUE.to_owned()).await?);
+    }
+    let micro = Micro::new(client.new_inbox().rsplit('.').next().unwrap_or(NAME).to_owned());
+    let mut about = SelectAll::new();
+    for subject in micro.subjects() {
+        about.push(client.subscribe(subject).await?);
+    }
+    in_force(&client).await?;
+    let micro = Arc::new(Mutex::new(micro));
+    let (stop, stopped) = oneshot::channel();
+    let intake = Intake {
+        client,
+        service,
+        micro,
+        readers: Arc::new(Semaphore::new(bounds.readers)),
+        bounds,
+    };
+    let task = tokio::spawn(intake.run(requests, about, stopped));
+    Ok(Serving { stop, task })
+}
+
+/// Waits until the broker has processed everything sent before: it answers in order.
+async fn in_force(client: &Client) -> Result<(), async_nats::Error> {
+    let inbox = client.new_inbox();
+    let mut echo = client.subscribe(inbox.clone()).await?;
+    loop {
+        client.publish(inbox.clone(), "".into()).await?;
+        client.flush().await?;
+        // A connection that breaks just now loses the message; it is sent again.
+        if tokio::time::timeout(ROUND_TRIP, echo.next()).await.is_ok() {
+            return Ok(());
+        }
+        tracing::info!("waiting for the broker");
+    }
+}
+
+struct Intake {
+    client: Client,
+    service: Service,
+    micro: Arc<Mutex<Micro>>,
+    readers: Arc<Semaphore>,
+    bounds: Bounds,
+}
+
+impl Intake {
+    async fn run(
+        self,
+        mut requests: SelectAll<Subscriber>,
+        mut about: SelectAll<Subscriber>,
+        mut stopped: oneshot::Receiver<Duration>,
+    ) {
+        let (outbox, answers) = Outbox::new();
+        let counter = outbox.counter();
+        let sending =
+            tokio::spawn(publish(self.client.clone(), answers, counter, Arc::clone(&self.micro)));
+        let deadline = loop {
+            tokio::select! {
+                biased;
+                deadline = &mut stopped => break deadline.unwrap_or_default(),
+                message = requests.next() => match message {
+                    Some(message) => self.take(message, &outbox),
+                    None => break Duration::ZERO,
+                },
+                Some(message) = about.next() => self.about(message).await,
+            }
+        };
+        for subscription in requests.iter_mut() {
+            // Best effort: what still arrives is answered by whoever serves next.
+            drop(subscription.unsubscribe().await);
+        }
+        let until = tokio::time::Instant::now() + deadline;
+        // What was delivered before the broker saw the unsubscription is still carried out.
+        while let Ok(Some(message)) = tokio::time::timeout_at(until, requests.next()).await {
+            self.take(message, &outbox);
+        }
+        while outbox.in_flight() > 0 && tokio::time::Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        drop(outbox);
+        drop(tokio::time::timeout_at(until, sending).await);
+        drop(tokio::time::timeout_at(until, self.client.flush()).await);
+    }
+
+    async fn about(&self, message: Message) {
+        let Some(reply) = message.reply else { return };
+        let body = self.micro.lock().await.answer(&message.subject);
+        if let Err(error) = self.client.publish(reply, body.into()).await {
+            tracing::warn!(%error, "a service answer could not be sent");
+        }
+    }
+
+    /// Hands one request on. Never waits: commands reach the writer in the order of arrival.
+    fn take(&self, message: Message, outbox: &Outbox) {
+        let in_flight = outbox.in_flight();
+        let subject = match Subject::parse(&message.subject) {
+            Ok(subject) => subject,
+            Err(error) => {
+                let pending = outbox.pending(message.reply, Group::Session, String::new());
+                let error = WireError::bad_request(error.to_string());
+                return pending.answer(Box::new(move || Err(error)));
+            }
+        };
+        let silent = message.reply.is_none();
+        if silent {
+            tracing::debug!(subject = %message.subject, "a request without a reply subject");
+        }
+        let group = subject.target.group();
+        let pending = outbox.pending(message.reply, group, subject.verb.clone());
+        if in_flight >= self.bounds.in_flight {
+            return pending.answer(Box::new(move || {
+                let message = "too many requests are in flight: try again in a moment";
+                Err(WireError::new(Code::Overloaded, message))
+            }));
+        }
+        let call = Call { subject: &subject, body: &message.payload, max_reply: self.max_reply() };
+        let job = self.service.call(call, Box::new(move |answer| pending.answer(answer)));
+        let Some(job) = job else { return };
+        if silent {
+            // A question that nobody waits for is not worth reading the journal.
+            return drop(job);
+        }
+        let readers = Arc::clone(&self.readers);
+        tokio::spawn(async move {
+            let Ok(permit) = readers.acquire_owned().await else { return };
+            let done = tokio::task::spawn_blocking(move || {
+                job();
+                drop(permit);
+            });
+            if let Err(error) = done.await {
+                tracing::error!(%error, "a question failed");
+            }
+        });
+    }
+
+    fn max_reply(&self) -> usize {
+        match self.client.server_info().max_payload {
+            0 => DEFAULT_MAX_PAYLOAD - REPLY_MARGIN,
+            max => max.saturating_sub(REPLY_MARGIN),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! A request on its way in and an answer on its way out.
+
+use lacuna_wire::{Subject, WireError};
+
+/// A request.
+#[derive(Debug, Clone)]
+pub struct Call<'a> {
+    /// Who asks what of what.
+    pub subject: &'a Subject,
+    /// The body.
+    pub body: &'a [u8],
+    /// The largest reply that can travel, in bytes.
+    pub max_reply: usize,
+}
+
+/// An answer, not yet turned into bytes: that is left to whoever sends it, so that the writer
+/// thread is not kept from writing.
+pub type Answer = Box<dyn FnOnce() -> Result<Vec<u8>, WireError> + Send>;
+
+/// Takes the answer. It may run on the writer thread and must not block. If it is dropped uncalled,
+/// the journal has failed.
+pub type Responder = Box<dyn FnOnce(Answer) + Send>;
+
+/// A question that reads the journal: run it where blocking is allowed.
+pub type Job = Box<dyn FnOnce() + Send>;
+
+/// An answer that is ready.
+pub(crate) fn ready(result: Result<Vec<u8>, WireError>) -> Answer {
+    Box::new(move || result)
+}

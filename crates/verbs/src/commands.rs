@@ -1,0 +1,212 @@
+//! The verbs that change a session: parsed here, decided by the writer, answered when durable.
+
+use lacuna_core::{
+    Command, CommandId, CommandStamp, Content, Digest, Reply, SessionKey,
+};
+use lacuna_engine::{Done, EngineError, Request};
+use lacuna_wire::session::{
+    AppendReply, AppendRequest, CloseReply, CloseRequest, ContradictReply, ContradictRequest,
+    Identified, OpenReply, OpenRequest, PruneReplyBody, PruneRequest, ResolveRequest,
+    RestoreReply, RestoreRequest, SummarizeReply, SummarizeRequest, VersionReply,
+    contradiction_id, contradiction_number, span_ids,
+};
+use lacuna_wire::{WireError, fingerprint, parse};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::call::{Answer, Call, Responder, ready};
+use crate::error::wire_error;
+use crate::fit::{encode, encode_within, fitting};
+use crate::service::{Inner, Work};
+
+/// Parses a command and prepares its way to the writer.
+pub(crate) fn begin(call: &Call<'_>, key: SessionKey, inner: &Inner) -> Result<Work, WireError> {
+    let body = call.body;
+    let verb = call.subject.verb.as_str();
+    let parsed = match verb {
+        "open" => plain(body, |request: &OpenRequest| request.command())?,
+        "append" => append(body, &key, inner)?,
+        "prune" => plain(body, |request: &PruneRequest| request.command())?,
+        "restore" => plain(body, |request: &RestoreRequest| request.command())?,
+        "summarize" => plain(body, |request: &SummarizeRequest| request.command())?,
+        "contradict" => plain(body, |request: &ContradictRequest| {
+            Ok(Command::Contradict { spans: span_ids(&request.spans)?, note: request.note.clone() })
+        })?,
+        "resolve" => plain(body, |request: &ResolveRequest| {
+            Ok(Command::Resolve {
+                contradiction: contradiction_number(&request.contradiction)?,
+                note: request.note.clone(),
+            })
+        })?,
+        _ => plain(body, |_: &CloseRequest| Ok(Command::Close))?,
+    };
+    let command_id = match parsed.command_id {
+        None => None,
+        Some(text) => {
+            let id: CommandId =
+                text.parse().map_err(|error| WireError::bad_request(format!("{error}")))?;
+            let request = (parsed.fingerprint)(verb);
+            Some(CommandStamp { id, request })
+        }
+    };
+    let request = Request {
+        session: key.clone(),
+        principal: call.subject.principal.clone(),
+        command_id,
+        expected_version: parsed.expected_version,
+        command: parsed.command,
+    };
+    let max_reply = call.max_reply;
+    Ok(Work::Command(Box::new(move |inner, respond| {
+        submit(inner, request, key, max_reply, respond);
+    })))
+}
+
+struct Parsed {
+    command: Command,
+    command_id: Option<String>,
+    expected_version: Option<u64>,
+    fingerprint: Box<dyn FnOnce(&str) -> [u8; 16] + Send>,
+}
+
+fn plain<T>(
+    body: &[u8],
+    command: impl FnOnce(&T) -> Result<Command, WireError>,
+) -> Result<Parsed, WireError>
+where
+    T: DeserializeOwned + Identified + Serialize + Send + 'static,
+{
+    let mut request: T = parse(body)?;
+    let (command_id, expected_version) = request.take_identity();
+    let command = command(&request)?;
+    let fingerprint = Box::new(move |verb: &str| fingerprint(verb, &request, &[]));
+    Ok(Parsed { command, command_id, expected_version, fingerprint })
+}
+
+fn append(body: &[u8], key: &SessionKey, inner: &Inner) -> Result<Parsed, WireError> {
+    let mut request: AppendRequest = parse(body)?;
+    let (command_id, expected_version) = request.take_identity();
+    let mut spans = Vec::with_capacity(request.spans.len());
+    for span in &mut request.spans {
+        let span = span.take(|name| inner.uploads.content(name, key))?;
+        if let Content::External { store, .. } = &span.content {
+            return Err(WireError::bad_request(format!(
+                "no external store {store:?} is configured: send the content, or configure the store"
+            )));
+        }
+        spans.push(span);
+    }
+    let digests: Vec<Digest> = spans.iter().map(|span| span.digest).collect();
+    let fingerprint = Box::new(move |verb: &str| fingerprint(verb, &request, &digests));
+    Ok(Parsed { command: Command::Append { spans }, command_id, expected_version, fingerprint })
+}
+
+fn submit(
+    inner: &Inner,
+    request: Request,
+    key: SessionKey,
+    max_reply: usize,
+    respond: Responder,
+) {
+    // The responder is needed on both ways: by the writer, and here if the writer takes nothing.
+    let shared = std::sync::Arc::new(parking_lot::Mutex::new(Some(respond)));
+    let for_writer = std::sync::Arc::clone(&shared);
+    let journal = inner.journal.id().to_owned();
+    let callback = Box::new(move |answer: Result<Done, EngineError>| {
+        let Some(respond) = for_writer.lock().take() else { return };
+        let answer: Answer = Box::new(move || match answer {
+            Ok(done) => reply(&done, &key, &journal, max_reply),
+            Err(error) => Err(wire_error(error)),
+        });
+        respond(answer);
+    });
+    if let Err(error) = inner.journal.submit(request, callback)
+        && let Some(respond) = shared.lock().take()
+    {
+        respond(ready(Err(wire_error(error))));
+    }
+}
+
+fn reply(
+    done: &Done,
+    key: &SessionKey,
+    journal: &str,
+    max: usize,
+) -> Result<Vec<u8>, WireError> {
+    let again = done.again;
+    match &done.reply {
+        Reply::Opened { version, opened_at, duplicate } => encode(&OpenReply {
+            session: key.session.to_string(),
+            version: *version,
+            journal: journal.to_owned(),
+            opened_at: opened_at.to_string(),
+            duplicate: *duplicate || again,
+        }),
+        Reply::Appended { version, spans, budget } => encode(&AppendReply {
+            version: *version,
+            spans: spans.iter().map(Into::into).collect(),
+            budget: (*budget).into(),
+            duplicate: again || spans.iter().all(|span| span.duplicate),
+        }),
+        Reply::Summarized { summary, handle, version } => encode(&SummarizeReply {
+            status: "accepted".into(),
+            summary: summary.to_string(),
+            handle: handle.to_string(),
+            version: *version,
+            findings: Vec::new(),
+            omitted_identifiers: Vec::new(),
+            duplicate: again,
+        }),
+        Reply::Pruned(reply) => {
+            let mut body = PruneReplyBody::from(reply.as_ref());
+            body.duplicate = again;
+            prune_reply(body, max)
+        }
+        Reply::Restored { version, restored, budget } => {
+            let reply = RestoreReply {
+                version: *version,
+                restored: restored.iter().map(ToString::to_string).collect(),
+                budget: (*budget).into(),
+                duplicate: again,
+            };
+            encode(&reply)
+        }
+        Reply::Contradicted { contradiction, version } => encode(&ContradictReply {
+            contradiction: contradiction_id(*contradiction),
+            version: *version,
+            duplicate: again,
+        }),
+        Reply::Resolved { version } | Reply::Read { version } => {
+            encode(&VersionReply { version: *version, duplicate: again })
+        }
+        Reply::DamageReported { version, .. } => {
+            encode(&VersionReply { version: *version, duplicate: again })
+        }
+        Reply::Closed { version, duplicate } => {
+            encode(&CloseReply { version: *version, duplicate: *duplicate || again })
+        }
+    }
+}
+
+/// A directive over thousands of spans was carried out, whatever its reply weighs: what does not
+/// fit is counted, and the spans that failed come first.
+fn prune_reply(mut body: PruneReplyBody, max: usize) -> Result<Vec<u8>, WireError> {
+    let whole = encode(&body)?;
+    if whole.len() <= max {
+        return Ok(whole);
+    }
+    body.spans.sort_by_key(|span| {
+        let check = &span.check;
+        check.existence && check.addressability && check.provenance
+    });
+    let all = std::mem::take(&mut body.spans);
+    let concerned = std::mem::take(&mut body.concerned);
+    body.concerned = concerned.into_iter().take(100).collect();
+    body.cost.thinking_invalidated.truncate(1_000);
+    let rest = encode(&body)?.len();
+    let kept = fitting(&all, max.saturating_sub(rest))?;
+    body.spans_omitted = (all.len() - kept) as u64;
+    body.spans = all;
+    body.spans.truncate(kept);
+    encode_within(&body, max)
+}

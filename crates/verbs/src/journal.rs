@@ -1,0 +1,140 @@
+//! The verbs that concern the whole journal.
+
+use std::path::{Component, Path, PathBuf};
+
+use lacuna_engine::VerifyOptions;
+use lacuna_wire::journal::{
+    BackupReply, BackupRequest, CheckedBody, FaultBody, HeadReply, SessionsReply, SessionsRequest,
+    StatsReply, VerifyReply, VerifyRequest,
+};
+use lacuna_wire::{Code, Empty, WireError, parse};
+
+use crate::call::Call;
+use crate::error::wire_error;
+use crate::fit::{encode, encode_within};
+use crate::service::{Inner, Settings, Work};
+
+/// The most names that one page lists.
+const PAGE: u64 = 1_000;
+
+pub(crate) fn begin(call: &Call<'_>) -> Result<Work, WireError> {
+    let max = call.max_reply;
+    Ok(Work::Question(match call.subject.verb.as_str() {
+        "head" => {
+            let Empty {} = parse(call.body)?;
+            Box::new(head)
+        }
+        "verify" => {
+            let request: VerifyRequest = parse(call.body)?;
+            Box::new(move |inner| verify(inner, &request, max))
+        }
+        "stats" => {
+            let Empty {} = parse(call.body)?;
+            Box::new(stats)
+        }
+        "sessions" => {
+            let request: SessionsRequest = parse(call.body)?;
+            let tenant = call.subject.tenant.clone();
+            Box::new(move |inner| {
+                let limit = request.limit.unwrap_or(PAGE).min(PAGE);
+                let after = request.after.as_deref().unwrap_or_default();
+                let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+                let names = inner.journal.session_names(tenant.as_str(), after, limit);
+                encode_within(&SessionsReply { sessions: names.map_err(wire_error)? }, max)
+            })
+        }
+        _ => {
+            let request: BackupRequest = parse(call.body)?;
+            Box::new(move |inner| backup(inner, &request))
+        }
+    }))
+}
+
+fn head(inner: &Inner) -> Result<Vec<u8>, WireError> {
+    let head = inner.journal.head();
+    encode(&HeadReply {
+        journal: inner.journal.id().to_owned(),
+        seq: head.seq,
+        head: head.block.to_string(),
+        recorded_at: head.at.to_string(),
+    })
+}
+
+fn verify(inner: &Inner, request: &VerifyRequest, max: usize) -> Result<Vec<u8>, WireError> {
+    let defaults = VerifyOptions::default();
+    let options = VerifyOptions {
+        from: request.from.unwrap_or(defaults.from),
+        to: request.to.unwrap_or(defaults.to),
+        ..defaults
+    };
+    if options.from > options.to {
+        return Err(WireError::bad_request("from is behind to: nothing would be verified"));
+    }
+    let report = inner.journal.verify(&options, |_| {}).map_err(wire_error)?;
+    let faults = report.faults.iter();
+    encode_within(
+        &VerifyReply {
+            ok: report.faults.is_empty(),
+            checked: CheckedBody {
+                events: report.events,
+                payloads: report.payloads,
+                payload_bytes: report.payload_bytes,
+                blocks: report.blocks,
+                snapshots: report.snapshots,
+            },
+            faults: faults.map(|f| FaultBody { seq: f.seq, what: f.what.clone() }).collect(),
+        },
+        max,
+    )
+}
+
+fn stats(inner: &Inner) -> Result<Vec<u8>, WireError> {
+    let stats = inner.journal.stats().map_err(wire_error)?;
+    encode(&StatsReply {
+        journal: inner.journal.id().to_owned(),
+        release: env!("CARGO_PKG_VERSION").to_owned(),
+        seq: stats.seq,
+        sessions: stats.store.sessions,
+        blocks: stats.store.blocks,
+        packs: stats.store.packs,
+        snapshots: stats.store.snapshots,
+        file_bytes: stats.store.file_bytes,
+        commits: stats.commits,
+        commands: stats.commands,
+        events: stats.events,
+        waiting: stats.waiting,
+        cached_sessions: stats.cached_sessions,
+        uploads: inner.uploads.open_now() as u64,
+        uptime_seconds: inner.started.elapsed().as_secs(),
+    })
+}
+
+fn backup(inner: &Inner, request: &BackupRequest) -> Result<Vec<u8>, WireError> {
+    let dir = allowed(Path::new(&request.dir), &inner.settings)?;
+    let report = inner.journal.backup(&dir, |_| {}).map_err(wire_error)?;
+    encode(&BackupReply {
+        dir: dir.display().to_string(),
+        seq: report.seq,
+        rows: report.rows,
+        bytes: report.bytes,
+    })
+}
+
+/// Where a backup may go: anywhere for the person at the machine, else below the configured folder.
+fn allowed(dir: &Path, settings: &Settings) -> Result<PathBuf, WireError> {
+    if settings.backup_anywhere {
+        return Ok(dir.to_owned());
+    }
+    let Some(root) = &settings.backup_root else {
+        let message = "this daemon makes no backups over the network: set backup_root in its \
+                       configuration, or stop it and use --journal";
+        return Err(WireError::new(Code::NotPermitted, message));
+    };
+    let below = dir.strip_prefix(root).unwrap_or(dir);
+    let plain = below.components().all(|part| matches!(part, Component::Normal(_)));
+    if below.as_os_str().is_empty() || !plain {
+        let message = format!("backups go below {}: give a folder name there", root.display());
+        return Err(WireError::new(Code::NotPermitted, message));
+    }
+    Ok(root.join(below))
+}

@@ -1,0 +1,212 @@
+//! `expand`: the typed answer about whatever an address leads to.
+
+use lacuna_core::{
+    Address, DirectiveNo, Outcome, Principal, Purpose, Refusal, SessionKey, SessionState, SpanId,
+    SpanState, tombstone_text,
+};
+use lacuna_engine::{Expanded, Lookup, Slice};
+use lacuna_wire::session::{ExpandReply, ExpandRequest, HandledBody, span_id};
+use lacuna_wire::{WireError, cause_json};
+
+use super::{as_text, cause, evidence, expect_version, outcome_word};
+use crate::error::wire_error;
+use crate::fit::{encode, encode_within, fitting};
+use crate::service::Inner;
+
+/// An `expand` request, read.
+pub(super) struct Question {
+    address: Address,
+    offset: u64,
+    limit: u64,
+    purpose: Purpose,
+    expected_version: Option<u64>,
+}
+
+impl Question {
+    pub(super) fn read(request: &ExpandRequest) -> Result<Self, WireError> {
+        let address = match (&request.handle, &request.span) {
+            (Some(handle), None) => {
+                handle.parse().map_err(|error| WireError::bad_request(format!("{error}")))?
+            }
+            (None, Some(span)) => Address::Span(span_id(span)?),
+            _ => return Err(WireError::bad_request("give either handle or span")),
+        };
+        let purpose = match request.purpose.as_deref() {
+            None => Purpose::Expand,
+            Some(text) => Purpose::from_word(text).ok_or_else(|| {
+                WireError::bad_request("purpose is expand, audit or reground")
+            })?,
+        };
+        Ok(Self {
+            address,
+            offset: request.offset.unwrap_or(0),
+            limit: request.limit.unwrap_or(u64::MAX),
+            purpose,
+            expected_version: request.expected_version,
+        })
+    }
+
+    pub(super) fn answer(
+        &self,
+        inner: &Inner,
+        key: &SessionKey,
+        principal: &Principal,
+        max: usize,
+    ) -> Result<Vec<u8>, WireError> {
+        if self.expected_version.is_some() {
+            let state = inner.journal.state(key).map_err(wire_error)?;
+            expect_version(&state, self.expected_version)?;
+        }
+        // A first guess that fits unless the content needs much escaping.
+        let mut limit = self.limit.min(max as u64);
+        loop {
+            let expanded = inner
+                .journal
+                .expand(key, &self.address, self.offset, limit)
+                .map_err(wire_error)?;
+            let reply = reply(inner, &expanded, self.offset, max)?;
+            let encoded = encode(&reply)?;
+            let given = expanded.content.as_ref().map_or(0, |slice| slice.bytes.len() as u64);
+            if encoded.len() <= max || given <= 1 {
+                if given > 0 || expanded.content.is_some() {
+                    self.record(inner, key, principal, &expanded)?;
+                }
+                return encode_within(&reply, max);
+            }
+            let excess = encoded.len() as u64 * 10 / 9 / max as u64 + 1;
+            limit = (given / excess.max(2)).max(1);
+        }
+    }
+
+    /// Readings as evidence are recorded before the content leaves.
+    fn record(
+        &self,
+        inner: &Inner,
+        key: &SessionKey,
+        principal: &Principal,
+        expanded: &Expanded,
+    ) -> Result<(), WireError> {
+        let Lookup::Span(span) = &expanded.lookup else { return Ok(()) };
+        inner
+            .journal
+            .record_read(key, principal, span.clone(), self.purpose)
+            .map_err(wire_error)
+    }
+}
+
+fn reply(
+    inner: &Inner,
+    expanded: &Expanded,
+    offset: u64,
+    max: usize,
+) -> Result<ExpandReply, WireError> {
+    let state = &expanded.state;
+    let mut reply = ExpandReply {
+        outcome: outcome_word(expanded.outcome),
+        span: None,
+        handle: None,
+        digest: None,
+        bytes: None,
+        tokens: None,
+        role: None,
+        origin: None,
+        kind: None,
+        media_type: None,
+        hedged: None,
+        recorded_at: None,
+        content: None,
+        content_b64: None,
+        offset: None,
+        total_bytes: None,
+        erases_at: None,
+        tombstone: None,
+        cause: None,
+        directive: None,
+        spans: None,
+        next: None,
+        evidence: evidence(inner, state),
+    };
+    match &expanded.lookup {
+        Lookup::NeverRecorded => {}
+        Lookup::Directive(number) => describe_directive(&mut reply, state, *number, offset, max)?,
+        Lookup::Span(id) => {
+            let found = state.find(id).ok_or_else(|| Refusal::UnknownSpan(vec![id.clone()]))?;
+            describe_span(&mut reply, state, found, expanded);
+        }
+    }
+    Ok(reply)
+}
+
+fn describe_span(
+    reply: &mut ExpandReply,
+    state: &SessionState,
+    span: &SpanState,
+    expanded: &Expanded,
+) {
+    reply.span = Some(span.id.to_string());
+    reply.handle = Some(span.handle().to_string());
+    reply.digest = Some(span.digest.to_string());
+    reply.bytes = Some(span.bytes);
+    reply.tokens = Some(span.tokens);
+    reply.role = Some(span.role.word().to_owned());
+    reply.origin = Some(span.origin.word().to_owned());
+    reply.kind = Some(span.kind.word().to_owned());
+    reply.media_type = Some(span.media_type.to_string());
+    reply.hedged = Some(span.hedged);
+    reply.recorded_at = Some(span.at.to_string());
+    if expanded.outcome == Outcome::Lossy {
+        reply.tombstone = Some(tombstone_text(&span.id));
+    }
+    if matches!(expanded.outcome, Outcome::Lossy | Outcome::Withheld) {
+        reply.cause = cause(state, span);
+    }
+    if span.is_summary() {
+        reply.spans = Some(state.covers(span).iter().filter_map(|id| handled(state, id)).collect());
+    }
+    if let Some(Slice { offset, bytes, total }) = &expanded.content {
+        match as_text(bytes) {
+            Ok(text) => reply.content = Some(text),
+            Err(base64) => reply.content_b64 = Some(base64),
+        }
+        reply.offset = Some(*offset);
+        reply.total_bytes = Some(*total);
+    }
+}
+
+fn describe_directive(
+    reply: &mut ExpandReply,
+    state: &SessionState,
+    number: DirectiveNo,
+    skip: u64,
+    max: usize,
+) -> Result<(), WireError> {
+    reply.directive = Some(number.to_string());
+    reply.handle = Some(number.to_string());
+    let Some(directive) = state.directive(number) else { return Ok(()) };
+    reply.recorded_at = Some(directive.at.to_string());
+    let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(directive.spans.len());
+    let rest: Vec<HandledBody> = directive.spans[skip..]
+        .iter()
+        .filter_map(|&index| handled(state, &state.span(index).id))
+        .collect();
+    let taken = fitting(&rest, max)?;
+    if taken < rest.len() {
+        reply.next = Some((skip + taken) as u64);
+    }
+    reply.spans = Some(rest.into_iter().take(taken).collect());
+    let lost = directive.spans.iter().find_map(|&index| state.tombstone(state.span(index)));
+    if let Some(entry) = lost.filter(|_| reply.outcome == Outcome::Lossy.word()) {
+        reply.cause = Some(cause_json(&entry.cause, entry.at));
+    }
+    Ok(())
+}
+
+fn handled(state: &SessionState, id: &SpanId) -> Option<HandledBody> {
+    let span = state.find(id)?;
+    Some(HandledBody {
+        id: id.to_string(),
+        handle: span.handle().to_string(),
+        outcome: outcome_word(state.outcome(span)),
+        tokens: span.tokens,
+    })
+}

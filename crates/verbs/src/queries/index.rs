@@ -1,0 +1,145 @@
+//! `durability`, `tombstones`, `history`: pages of the journal's projections.
+
+use lacuna_core::{SessionKey, SpanId, tombstone_text};
+use lacuna_engine::SpanDurability;
+use lacuna_wire::session::{
+    CopyBody, DurabilityReply, DurabilityRequest, DurableSpanBody, HistoryReply, HistoryRequest,
+    TombstoneBody, TombstonesReply, TombstonesRequest, span_ids,
+};
+use lacuna_wire::{EventBody, WireError, cause_json, event_body};
+use serde_json::Value;
+
+use super::{expect_version, outcome_word};
+use crate::error::wire_error;
+use crate::fit::{encode, encode_within, fitting};
+use crate::service::Inner;
+
+/// The most that one page looks at.
+const PAGE: usize = 1_000;
+
+fn page(from: Option<u64>, of: usize) -> (usize, usize) {
+    let start = usize::try_from(from.unwrap_or(0)).unwrap_or(usize::MAX).min(of);
+    (start, start.saturating_add(PAGE).min(of))
+}
+
+pub(super) fn durability(
+    inner: &Inner,
+    key: &SessionKey,
+    request: &DurabilityRequest,
+    max: usize,
+) -> Result<Vec<u8>, WireError> {
+    let state = inner.journal.state(key).map_err(wire_error)?;
+    expect_version(&state, request.expected_version)?;
+    let (ids, all): (Vec<SpanId>, usize) = match &request.spans {
+        Some(texts) => {
+            let (start, end) = page(request.from, texts.len());
+            (span_ids(&texts[start..end])?, texts.len())
+        }
+        None => {
+            let (start, end) = page(request.from, state.spans().len());
+            let ids = state.spans()[start..end].iter().map(|span| span.id.clone());
+            (ids.collect(), state.spans().len())
+        }
+    };
+    let (state, found) = inner.journal.durability(key, &ids).map_err(wire_error)?;
+    let bodies: Vec<DurableSpanBody> = found.iter().map(durable).collect();
+    let taken = fitting(&bodies, max)?;
+    let end = page(request.from, all).0 + taken;
+    let spans = bodies.into_iter().take(taken).collect();
+    let next = (end < all).then_some(end as u64);
+    encode_within(&DurabilityReply { version: state.version, spans, next }, max)
+}
+
+fn durable(span: &SpanDurability) -> DurableSpanBody {
+    let copy = span.digest.filter(|_| span.stored).map(|digest| CopyBody {
+        place: "journal".into(),
+        digest: digest.to_string(),
+        verified_at: span.verified_at.map(|time| time.to_string()),
+    });
+    DurableSpanBody {
+        id: span.span.to_string(),
+        state: outcome_word(span.outcome),
+        copies: copy.into_iter().collect(),
+        durable_until: None,
+        holds: Vec::new(),
+    }
+}
+
+pub(super) fn tombstones(
+    inner: &Inner,
+    key: &SessionKey,
+    request: &TombstonesRequest,
+    max: usize,
+) -> Result<Vec<u8>, WireError> {
+    let state = inner.journal.state(key).map_err(wire_error)?;
+    expect_version(&state, request.expected_version)?;
+    let ledger = state.ledger();
+    let (start, end) = page(request.from, ledger.len());
+    let bodies: Vec<TombstoneBody> = ledger[start..end]
+        .iter()
+        .map(|entry| {
+            let span = state.span(entry.span);
+            TombstoneBody {
+                span: span.id.to_string(),
+                tombstone: tombstone_text(&span.id),
+                cause: cause_json(&entry.cause, entry.at),
+                digest: span.digest.to_string(),
+                bytes: span.bytes,
+                tokens: span.tokens,
+            }
+        })
+        .collect();
+    let taken = fitting(&bodies, max)?;
+    let end = start + taken;
+    let next = (end < ledger.len()).then_some(end as u64);
+    let tombstones = bodies.into_iter().take(taken).collect();
+    encode_within(&TombstonesReply { version: state.version, tombstones, next }, max)
+}
+
+pub(super) fn history(
+    inner: &Inner,
+    key: &SessionKey,
+    request: &HistoryRequest,
+    max: usize,
+) -> Result<Vec<u8>, WireError> {
+    let from = request.from_version.unwrap_or(1).max(1);
+    let limit = usize::try_from(request.limit.unwrap_or(PAGE as u64)).unwrap_or(PAGE);
+    if request.expected_version.is_some() {
+        let state = inner.journal.state(key).map_err(wire_error)?;
+        expect_version(&state, request.expected_version)?;
+    }
+    let recorded = inner.journal.history(key, from, limit.min(PAGE)).map_err(wire_error)?;
+    let mut events: Vec<EventBody> =
+        recorded.iter().map(|event| event_body(inner.journal.id(), key, event)).collect();
+    for event in &mut events {
+        shorten(event, max / 2)?;
+    }
+    let taken = fitting(&events, max)?;
+    events.truncate(taken);
+    let next_version = events.last().map_or(from, |event| event.version + 1);
+    encode_within(&HistoryReply { events, next_version }, max)
+}
+
+/// Shortens the lists of an event over thousands of spans until it fits, and says how much is left
+/// out; `expand` of its directive lists all of them, page by page.
+pub(crate) fn shorten(event: &mut EventBody, max: usize) -> Result<(), WireError> {
+    if encode(event)?.len() <= max {
+        return Ok(());
+    }
+    let mut omitted = 0;
+    let mut room = max / 2;
+    for list in ["spans", "concerned", "covers"] {
+        let Some(Value::Array(items)) = event.fields.get_mut(list) else { continue };
+        let taken = fitting(items, room)?;
+        omitted += items.len() - taken;
+        items.truncate(taken);
+        room /= 2;
+    }
+    if let Some(cost) = event.fields.get_mut("cost")
+        && let Some(Value::Array(items)) = cost.get_mut("thinking_invalidated")
+    {
+        items.truncate(1_000);
+    }
+    event.fields.insert("omitted".to_owned(), Value::from(omitted));
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! The verbs that ask about a session.
+
+mod expand;
+mod index;
+mod window;
+
+use lacuna_core::{SessionState, SpanState, Storage, Timestamp};
+use lacuna_core::{Outcome, SessionKey};
+use lacuna_wire::session::{
+    CauseBody, DurabilityRequest, ExpandRequest, HistoryRequest, TombstonesRequest, WindowRequest,
+};
+use lacuna_wire::{Code, EvidenceBody, WireError, cause_json, parse};
+use serde_json::json;
+
+use crate::call::Call;
+use crate::service::{Inner, Work};
+
+/// Parses a question and prepares its answer.
+pub(crate) fn begin(call: &Call<'_>, key: SessionKey) -> Result<Work, WireError> {
+    let max = call.max_reply;
+    let principal = call.subject.principal.clone();
+    Ok(Work::Question(match call.subject.verb.as_str() {
+        "expand" => {
+            let request: ExpandRequest = parse(call.body)?;
+            let question = expand::Question::read(&request)?;
+            Box::new(move |inner| question.answer(inner, &key, &principal, max))
+        }
+        "window" => {
+            let request: WindowRequest = parse(call.body)?;
+            Box::new(move |inner| window::answer(inner, &key, &request, max))
+        }
+        "durability" => {
+            let request: DurabilityRequest = parse(call.body)?;
+            Box::new(move |inner| index::durability(inner, &key, &request, max))
+        }
+        "tombstones" => {
+            let request: TombstonesRequest = parse(call.body)?;
+            Box::new(move |inner| index::tombstones(inner, &key, &request, max))
+        }
+        _ => {
+            let request: HistoryRequest = parse(call.body)?;
+            Box::new(move |inner| index::history(inner, &key, &request, max))
+        }
+    }))
+}
+
+/// Refuses if the session is not at the version that the client believes.
+fn expect_version(state: &SessionState, expected: Option<u64>) -> Result<(), WireError> {
+    match expected {
+        Some(expected) if expected != state.version => {
+            Err(lacuna_core::Refusal::VersionConflict { expected, actual: state.version }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What an answer from this state rests on.
+fn evidence(inner: &Inner, state: &SessionState) -> EvidenceBody {
+    EvidenceBody {
+        journal: inner.journal.id().to_owned(),
+        version: state.version,
+        head: state.head.to_string(),
+        spans_recorded: state.spans().len() as u64,
+    }
+}
+
+/// Why a span has no content: the ledger's entry, or the reason for withholding it.
+fn cause(state: &SessionState, span: &SpanState) -> Option<CauseBody> {
+    if let Some(tombstone) = state.tombstone(span) {
+        return Some(cause_json(&tombstone.cause, tombstone.at));
+    }
+    match &span.storage {
+        Storage::Withheld { reason } => Some(CauseBody {
+            kind: "withheld".into(),
+            at: span.at.to_string(),
+            by: Some(span.by.to_string()),
+            directive: None,
+            why: Some(reason.clone()),
+        }),
+        Storage::Journal | Storage::External { .. } => None,
+    }
+}
+
+/// A moment that no session has reached, or could.
+fn no_such_moment(what: &str, key: &SessionKey) -> WireError {
+    WireError::bad_request(format!("{key} has no {what}: ask for a moment of its past"))
+}
+
+/// Content as text if it is text, as base64 otherwise.
+fn as_text(bytes: &[u8]) -> Result<String, String> {
+    use base64::Engine as _;
+    use base64::prelude::BASE64_STANDARD;
+    std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| BASE64_STANDARD.encode(bytes))
+}
+
+/// A single piece that does not fit into a message.
+fn piece_too_large(what: &str, given: usize, limit: usize) -> WireError {
+    let message = format!(
+        "{what}: {given} bytes do not fit into a message of {limit}; read it in parts with expand, \
+         or raise the broker's max_payload"
+    );
+    WireError::new(Code::TooLarge, message).with(json!({ "given": given, "limit": limit }))
+}
+
+/// The words for an outcome, with `never_recorded` for spans that are not there.
+fn outcome_word(outcome: Outcome) -> String {
+    outcome.word().to_owned()
+}
+
+/// For ever.
+const ALWAYS: Timestamp = Timestamp(u64::MAX);

@@ -1,0 +1,154 @@
+//! Dispatch: which verb, which kind of work.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use lacuna_core::SessionKey;
+use lacuna_engine::Journal;
+use lacuna_wire::{Code, Group, Target, WireError, find};
+
+use crate::call::{Call, Job, Responder, ready};
+use crate::uploads::Uploads;
+use crate::{commands, journal, queries};
+
+/// Settings of the verbs.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Bytes of uploads that may be open at a time.
+    pub upload_bytes: u64,
+    /// How long an upload may stay unused.
+    pub upload_ttl: Duration,
+    /// Bytes of one span's content: what an upload may announce.
+    pub span_bytes: u64,
+    /// Bytes of contents that one window read loads, at most.
+    pub window_bytes: u64,
+    /// The folder below which `backup` may write; none refuses it.
+    pub backup_root: Option<PathBuf>,
+    /// Whether `backup` may write anywhere: for the person at the machine, not for the network.
+    pub backup_anywhere: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            upload_bytes: 128 << 20,
+            upload_ttl: Duration::from_secs(600),
+            span_bytes: 64 << 20,
+            window_bytes: 64 << 20,
+            backup_root: None,
+            backup_anywhere: false,
+        }
+    }
+}
+
+/// The verbs on one journal. Cheap to clone.
+#[derive(Clone)]
+pub struct Service(Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) journal: Arc<Journal>,
+    pub(crate) settings: Settings,
+    pub(crate) uploads: Uploads,
+    pub(crate) started: Instant,
+}
+
+impl Service {
+    /// The verbs on this journal.
+    pub fn new(journal: Arc<Journal>, settings: Settings) -> Self {
+        let uploads = Uploads::new(&settings);
+        Self(Arc::new(Inner { journal, settings, uploads, started: Instant::now() }))
+    }
+
+    /// The journal.
+    pub fn journal(&self) -> &Arc<Journal> {
+        &self.0.journal
+    }
+
+    /// Begins to carry a request out. Commands are on their way to the writer when this returns, in
+    /// the order of the calls; questions come back as a job that may block.
+    #[must_use = "a question is answered only when its job runs"]
+    pub fn call(&self, call: Call<'_>, respond: Responder) -> Option<Job> {
+        match self.begin(&call) {
+            Ok(Work::Command(submit)) => {
+                submit(&self.0, respond);
+                None
+            }
+            Ok(Work::Question(answer)) => {
+                let inner = Arc::clone(&self.0);
+                Some(Box::new(move || respond(ready(answer(&inner)))))
+            }
+            Ok(Work::Done(reply)) => {
+                respond(ready(Ok(reply)));
+                None
+            }
+            Err(error) => {
+                respond(ready(Err(error)));
+                None
+            }
+        }
+    }
+
+    /// Carries a request out and waits for the answer.
+    pub fn call_and_wait(&self, call: Call<'_>) -> Result<Vec<u8>, WireError> {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+        let job = self.call(call, Box::new(move |answer| drop(sender.send(answer))));
+        if let Some(job) = job {
+            job();
+        }
+        match receiver.recv() {
+            Ok(answer) => answer(),
+            Err(_) => Err(WireError::new(
+                Code::Unavailable,
+                "the journal has failed: restart, then retry with the same command_id",
+            )),
+        }
+    }
+
+    fn begin(&self, call: &Call<'_>) -> Result<Work, WireError> {
+        let subject = call.subject;
+        let group = subject.target.group();
+        if find(group, &subject.verb).is_none() {
+            return Err(unknown_verb(group, &subject.verb));
+        }
+        let Target::Session(session) = &subject.target else {
+            return journal::begin(call);
+        };
+        let key = SessionKey { tenant: subject.tenant.clone(), session: session.clone() };
+        match subject.verb.as_str() {
+            "put-open" | "put-chunk" | "put-close" => {
+                self.0.uploads.begin(call, &key).map(Work::Done)
+            }
+            "expand" | "window" | "durability" | "tombstones" | "history" => {
+                queries::begin(call, key)
+            }
+            _ => commands::begin(call, key, &self.0),
+        }
+    }
+}
+
+/// The kinds of work that verbs make.
+pub(crate) enum Work {
+    /// A command, parsed: hands it to the writer.
+    Command(Box<dyn FnOnce(&Inner, Responder) + Send>),
+    /// A question, parsed: reads the journal.
+    Question(Box<dyn FnOnce(&Inner) -> Result<Vec<u8>, WireError> + Send>),
+    /// Done already.
+    Done(Vec<u8>),
+}
+
+fn unknown_verb(group: Group, verb: &str) -> WireError {
+    let verb: String = verb.chars().take(40).collect();
+    let known = match group {
+        Group::Session => lacuna_wire::SESSION_VERBS,
+        Group::Journal => lacuna_wire::JOURNAL_VERBS,
+        Group::Retention => &[],
+    };
+    let names: Vec<&str> = known.iter().map(|verb| verb.name).collect();
+    let advice = if names.is_empty() {
+        "this release has no verbs of this group".to_owned()
+    } else {
+        format!("there are {}", names.join(", "))
+    };
+    WireError::bad_request(format!("there is no verb {verb:?}: {advice}"))
+}

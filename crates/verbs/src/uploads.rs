@@ -1,0 +1,219 @@
+//! Uploads: contents that are larger than a message, kept in memory until an append names them.
+//! They are bounded together, forgotten when unused, and nothing is durable before the append is.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use lacuna_core::{Digest, SessionKey};
+use lacuna_wire::session::{
+    PutChunkReply, PutChunkRequest, PutCloseReply, PutCloseRequest, PutOpenReply, PutOpenRequest,
+};
+use lacuna_wire::{Code, WireError, parse};
+use parking_lot::Mutex;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::call::Call;
+use crate::service::Settings;
+
+/// Uploads open at a time, however small.
+const MAX_OPEN: usize = 1_024;
+/// Room that a `put-chunk` request needs around its data.
+const CHUNK_OVERHEAD: usize = 1_024;
+
+/// The uploads of a daemon.
+pub(crate) struct Uploads {
+    limit: u64,
+    ttl: Duration,
+    span_bytes: u64,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    next: u64,
+    uploads: HashMap<String, Upload>,
+}
+
+struct Upload {
+    session: SessionKey,
+    bytes: u64,
+    content: Vec<u8>,
+    whole: Option<Arc<[u8]>>,
+    used: Instant,
+}
+
+impl Uploads {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self {
+            limit: settings.upload_bytes,
+            ttl: settings.upload_ttl,
+            span_bytes: settings.span_bytes,
+            table: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn open_now(&self) -> usize {
+        let mut table = self.table.lock();
+        table.forget_unused(self.ttl);
+        table.uploads.len()
+    }
+
+    pub(crate) fn begin(&self, call: &Call<'_>, key: &SessionKey) -> Result<Vec<u8>, WireError> {
+        let mut table = self.table.lock();
+        table.forget_unused(self.ttl);
+        match call.subject.verb.as_str() {
+            "put-open" => encode(&self.open(&mut table, parse(call.body)?, key, call.max_reply)?),
+            "put-chunk" => encode(&table.chunk(&parse(call.body)?, key)?),
+            _ => encode(&table.close(&parse(call.body)?, key)?),
+        }
+    }
+
+    /// The content of an upload that was closed. It stays until its time is over, so that an append
+    /// that is sent again finds it again.
+    pub(crate) fn content(&self, name: &str, key: &SessionKey) -> Result<Arc<[u8]>, WireError> {
+        let mut table = self.table.lock();
+        let upload = table.find(name, key)?;
+        upload.whole.clone().ok_or_else(|| {
+            WireError::bad_request(format!("upload {name} is not closed: send put-close first"))
+        })
+    }
+
+    fn open(
+        &self,
+        table: &mut Table,
+        request: PutOpenRequest,
+        key: &SessionKey,
+        max_reply: usize,
+    ) -> Result<PutOpenReply, WireError> {
+        if request.bytes > self.span_bytes {
+            let message = format!(
+                "a span's content: {} bytes are over the limit of {}; split the content",
+                request.bytes, self.span_bytes
+            );
+            return Err(WireError::new(Code::TooLarge, message)
+                .with(json!({ "given": request.bytes, "limit": self.span_bytes })));
+        }
+        let open: u64 = table.uploads.values().map(|upload| upload.bytes).sum();
+        if open + request.bytes > self.limit || table.uploads.len() >= MAX_OPEN {
+            let message = "too many uploads are open: use or wait for the others, then try again";
+            return Err(WireError::new(Code::Overloaded, message)
+                .with(json!({ "open_bytes": open, "limit": self.limit })));
+        }
+        table.next += 1;
+        let name = format!("u{}-{:08x}", table.next, fresh_suffix(table.next));
+        table.uploads.insert(
+            name.clone(),
+            Upload {
+                session: key.clone(),
+                bytes: request.bytes,
+                content: Vec::new(),
+                whole: None,
+                used: Instant::now(),
+            },
+        );
+        let room = max_reply.saturating_sub(CHUNK_OVERHEAD) / 4 * 3;
+        Ok(PutOpenReply { upload: name, chunk_bytes: room.clamp(1, 4 << 20) as u64 })
+    }
+}
+
+impl Table {
+    fn forget_unused(&mut self, ttl: Duration) {
+        self.uploads.retain(|_, upload| upload.used.elapsed() < ttl);
+    }
+
+    fn find(&mut self, name: &str, key: &SessionKey) -> Result<&mut Upload, WireError> {
+        let upload = self.uploads.get_mut(name).filter(|upload| upload.session == *key);
+        let upload = upload.ok_or_else(|| {
+            let name: String = name.chars().take(40).collect();
+            WireError::bad_request(format!(
+                "there is no upload {name:?} in this session: it was never opened, or not used in \
+                 time; begin again with put-open"
+            ))
+        })?;
+        upload.used = Instant::now();
+        Ok(upload)
+    }
+
+    fn chunk(
+        &mut self,
+        request: &PutChunkRequest,
+        key: &SessionKey,
+    ) -> Result<PutChunkReply, WireError> {
+        let upload = self.find(&request.upload, key)?;
+        let data = BASE64_STANDARD
+            .decode(request.data_b64.as_bytes())
+            .map_err(|error| WireError::bad_request(format!("data_b64: {error}")))?;
+        if upload.whole.is_some() {
+            return Err(WireError::bad_request("the upload is closed: it takes no more parts"));
+        }
+        let received = upload.content.len() as u64;
+        let end = request.offset.checked_add(data.len() as u64);
+        let Some(end) = end.filter(|&end| end <= upload.bytes) else {
+            return Err(WireError::bad_request(format!(
+                "the part runs beyond the {} bytes that put-open announced",
+                upload.bytes
+            ))
+            .with(json!({ "received": received })));
+        };
+        let start = usize::try_from(request.offset).unwrap_or(usize::MAX);
+        if end <= received {
+            // Sent again after a lost reply: fine, if it is the same.
+            if upload.content[start..start + data.len()] != data {
+                return Err(WireError::bad_request("this part was received with other bytes"));
+            }
+        } else if request.offset == received {
+            upload.content.extend_from_slice(&data);
+        } else {
+            return Err(WireError::bad_request(format!("the next part begins at {received}"))
+                .with(json!({ "received": received })));
+        }
+        Ok(PutChunkReply { received: upload.content.len() as u64 })
+    }
+
+    fn close(
+        &mut self,
+        request: &PutCloseRequest,
+        key: &SessionKey,
+    ) -> Result<PutCloseReply, WireError> {
+        let upload = self.find(&request.upload, key)?;
+        let content = upload.whole.as_deref().unwrap_or(&upload.content);
+        if content.len() as u64 != upload.bytes {
+            return Err(WireError::bad_request(format!(
+                "{} of {} bytes were received: send the rest",
+                content.len(),
+                upload.bytes
+            ))
+            .with(json!({ "received": content.len() })));
+        }
+        let digest = Digest::of(content).to_string();
+        if digest != request.digest {
+            self.uploads.remove(&request.upload);
+            return Err(WireError::bad_request(
+                "the digest does not match what was received: begin again with put-open",
+            )
+            .with(json!({ "digest": digest })));
+        }
+        if upload.whole.is_none() {
+            upload.whole = Some(std::mem::take(&mut upload.content).into());
+        }
+        Ok(PutCloseReply { digest })
+    }
+}
+
+/// Names of uploads differ between runs of a daemon, so that a name from before a restart never
+/// finds another's content.
+fn fresh_suffix(number: u64) -> u32 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let nanos = now.map_or(0, |since| since.as_nanos());
+    let mixed = blake3::hash(format!("{number} {nanos} {}", std::process::id()).as_bytes());
+    let [a, b, c, d, ..] = *mixed.as_bytes();
+    u32::from_le_bytes([a, b, c, d])
+}
+
+fn encode(reply: &impl Serialize) -> Result<Vec<u8>, WireError> {
+    crate::fit::encode(reply)
+}

@@ -1,0 +1,201 @@
+//! Events as JSON, for `history` and the feed. They carry no content of spans.
+
+use lacuna_core::event::{Event, PrunedSpan, Recorded, SpanRecorded};
+use lacuna_core::{Cause, Handle, SessionKey, SpanId, Storage, Timestamp, tombstone_text};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::session::{CauseBody, contradiction_id};
+
+/// An event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EventBody {
+    /// The journal's id.
+    pub journal: String,
+    /// Position in the journal.
+    pub seq: u64,
+    /// Position in the session.
+    pub version: u64,
+    /// The namespace.
+    pub tenant: String,
+    /// The session.
+    pub session: String,
+    /// Record time.
+    pub at: String,
+    /// Who sent the command.
+    pub principal: String,
+    /// The command's id, if it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command_id: Option<String>,
+    /// What happened.
+    pub kind: String,
+    /// The hash of the event.
+    pub hash: String,
+    /// The fields of its kind.
+    #[serde(flatten)]
+    pub fields: Map<String, Value>,
+}
+
+/// An event of this session as JSON.
+pub fn event_body(journal: &str, key: &SessionKey, recorded: &Recorded) -> EventBody {
+    EventBody {
+        journal: journal.to_owned(),
+        seq: recorded.seq,
+        version: recorded.version,
+        tenant: key.tenant.to_string(),
+        session: key.session.to_string(),
+        at: recorded.at.to_string(),
+        principal: recorded.principal.to_string(),
+        command_id: recorded.command.as_ref().map(|stamp| stamp.id.as_str().to_owned()),
+        kind: recorded.event.kind().to_owned(),
+        hash: recorded.hash.to_string(),
+        fields: fields(recorded),
+    }
+}
+
+/// Why a span was lost.
+pub fn cause_json(cause: &Cause, at: Timestamp) -> CauseBody {
+    let at = at.to_string();
+    match cause {
+        Cause::Directive { directive, by } => CauseBody {
+            kind: "directive".into(),
+            at,
+            by: Some(by.to_string()),
+            directive: Some(directive.to_string()),
+            why: None,
+        },
+        Cause::Damage { found } => CauseBody {
+            kind: "damage".into(),
+            at,
+            by: None,
+            directive: None,
+            why: Some(found.clone()),
+        },
+    }
+}
+
+fn fields(recorded: &Recorded) -> Map<String, Value> {
+    let value = match &recorded.event {
+        Event::SessionOpened(e) => json!({
+            "window_tokens": e.window_tokens,
+            "reserve_ratio": f64::from(e.reserve_ppm) / 1e6,
+            "contract": e.contract.word(),
+            "labels": e.labels,
+        }),
+        Event::SpanRecorded(e) => span_recorded(e),
+        Event::SummaryRecorded(e) => json!({
+            "span": e.span,
+            "summary": e.span,
+            "covers": e.covers,
+            "digest": e.digest.to_string(),
+            "bytes": e.bytes,
+            "tokens": e.tokens,
+            "handle": Handle::new(&e.span, &e.digest).to_string(),
+            // Claims are content: only their number travels.
+            "claims": e.claims.len(),
+        }),
+        Event::PruneExecuted(e) => json!({
+            "directive": e.directive.to_string(),
+            "mode": e.mode.word(),
+            "spans": e.spans.iter().map(executed).collect::<Vec<_>>(),
+            "replace_with": e.replace_with,
+            "accept_lossy": e.accept_lossy,
+            "reason": e.reason,
+            "freed_tokens": e.freed_tokens,
+            "cost": {
+                "prefix_kept_tokens": e.cost.prefix_kept_tokens,
+                "prefix_rewritten_tokens": e.cost.prefix_rewritten_tokens,
+                "thinking_invalidated": e.cost.thinking_invalidated,
+            },
+        }),
+        Event::PruneRejected(e) => json!({
+            "directive": e.directive.to_string(),
+            "mode": e.mode.word(),
+            "reason": e.why.word(),
+            "advice": e.advice,
+            "spans": e.spans.iter().map(rejected).collect::<Vec<_>>(),
+            "concerned": e.concerned,
+            "replace_with": e.replace_with,
+            "accept_lossy": e.accept_lossy,
+            "given_reason": e.reason,
+        }),
+        Event::LossyCommitted(e) => json!({
+            "spans": e.spans.iter().map(|lost| json!({
+                "id": lost.span,
+                "digest": lost.digest.to_string(),
+                "bytes": lost.bytes,
+                "tokens": lost.tokens,
+                "tombstone": tombstone_text(&lost.span),
+            })).collect::<Vec<_>>(),
+            "cause": cause_json(&e.cause, recorded.at),
+        }),
+        Event::SpanRestored(e) => json!({ "span": e.span }),
+        Event::SpanRead(e) => json!({ "span": e.span, "purpose": e.purpose.word() }),
+        Event::ContradictionNoted(e) => json!({
+            "contradiction": contradiction_id(e.contradiction),
+            "spans": e.spans,
+            "note": e.note,
+        }),
+        Event::ContradictionResolved(e) => json!({
+            "contradiction": contradiction_id(e.contradiction),
+            "note": e.note,
+        }),
+        Event::SessionClosed => json!({}),
+    };
+    let Value::Object(mut fields) = value else { return Map::new() };
+    fields.retain(|_, value| !value.is_null());
+    fields
+}
+
+fn span_recorded(e: &SpanRecorded) -> Value {
+    let storage = match &e.storage {
+        Storage::Journal => json!("journal"),
+        Storage::Withheld { reason } => json!({ "withheld": reason }),
+        Storage::External { store, key } => json!({ "store": store, "key": key }),
+    };
+    json!({
+        "span": e.span,
+        "role": e.role.word(),
+        "origin": e.origin.word(),
+        "span_kind": e.kind.word(),
+        "digest": e.digest.to_string(),
+        "bytes": e.bytes,
+        "tokens": e.tokens,
+        "tokens_from": e.tokens_from.word(),
+        "handle": Handle::new(&e.span, &e.digest).to_string(),
+        "turn": e.turn,
+        "media_type": e.media_type,
+        "storage": storage,
+        "hedged": e.hedged,
+        "pinned": e.pinned,
+        "in_window": e.in_window,
+        "answers": e.answers,
+        "supersedes": e.supersedes,
+        "labels": e.labels,
+        "source": e.source.as_ref().map(|source| json!({
+            "format": source.format,
+            "id": source.id,
+            "parent": source.parent,
+            "time": source.time,
+        })),
+    })
+}
+
+fn executed(span: &PrunedSpan) -> Value {
+    let handle: Option<String> =
+        span.check.holds().then(|| Handle::new(&span.span, &span.digest).to_string());
+    let mut value = rejected(span);
+    value["handle"] = json!(handle);
+    value["status"] = json!(if span.check.holds() { "reversible" } else { "lossy" });
+    value
+}
+
+fn rejected(span: &PrunedSpan) -> Value {
+    let id: &SpanId = &span.span;
+    json!({
+        "id": id,
+        "check": crate::CheckBody::from(&span.check),
+        "durable_until": span.durable_until.map(|time| time.to_string()),
+    })
+}

@@ -1,0 +1,141 @@
+//! The journal verbs.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where the journal ends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HeadReply {
+    /// The journal's id.
+    pub journal: String,
+    /// The seq of its last event; 0 in an empty one.
+    pub seq: u64,
+    /// The hash of its last block.
+    pub head: String,
+    /// The record time of its last event.
+    pub recorded_at: String,
+}
+
+/// Verify the journal or a range of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VerifyRequest {
+    /// The first seq; 1 unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<u64>,
+    /// The last seq; the journal's last unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<u64>,
+}
+
+/// What was verified and what was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VerifyReply {
+    /// Whether nothing is wrong.
+    pub ok: bool,
+    /// What was checked.
+    pub checked: CheckedBody,
+    /// What is wrong; at most 1,000 are listed.
+    pub faults: Vec<FaultBody>,
+}
+
+/// How much was verified.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckedBody {
+    /// Events decoded, chained and counted.
+    pub events: u64,
+    /// Payloads read back whole.
+    pub payloads: u64,
+    /// Bytes of them.
+    pub payload_bytes: u64,
+    /// Blocks whose hash the next one confirms.
+    pub blocks: u64,
+    /// Snapshots compared with the fold of their events.
+    pub snapshots: u64,
+}
+
+/// Something that is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FaultBody {
+    /// Where, if it has a seq.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// What was found.
+    pub what: String,
+}
+
+/// Figures about the journal and its daemon.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StatsReply {
+    /// The journal's id.
+    pub journal: String,
+    /// The release of the daemon.
+    pub release: String,
+    /// The seq of the last event.
+    pub seq: u64,
+    /// Sessions ever opened.
+    pub sessions: u64,
+    /// Commits that wrote events.
+    pub blocks: u64,
+    /// Packs of payloads.
+    pub packs: u64,
+    /// Snapshots kept.
+    pub snapshots: u64,
+    /// Size of the journal's file.
+    pub file_bytes: u64,
+    /// Commits since the start.
+    pub commits: u64,
+    /// Commands that shared them.
+    pub commands: u64,
+    /// Events that they wrote.
+    pub events: u64,
+    /// Commands waiting for the writer now.
+    pub waiting: u64,
+    /// Sessions that readers hold in memory.
+    pub cached_sessions: u64,
+    /// Uploads that are open.
+    pub uploads: u64,
+    /// Seconds since the daemon started.
+    pub uptime_seconds: u64,
+}
+
+/// List the tenant's sessions, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SessionsRequest {
+    /// List those behind this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// The most names to give; 1,000 unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+}
+
+/// The tenant's sessions, by name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionsReply {
+    /// The names; go on behind the last one if there are as many as asked for.
+    pub sessions: Vec<String>,
+}
+
+/// Copy the journal as of now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BackupRequest {
+    /// The folder, which must not hold a journal yet. A daemon takes only folders below the one
+    /// that its configuration names.
+    pub dir: String,
+}
+
+/// The copy is made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BackupReply {
+    /// The folder.
+    pub dir: String,
+    /// The seq of the last event in it.
+    pub seq: u64,
+    /// Rows copied.
+    pub rows: u64,
+    /// Bytes copied.
+    pub bytes: u64,
+}

@@ -1,0 +1,107 @@
+//! The table of verbs: what the daemon answers, with the schemas of request and reply.
+
+use schemars::{JsonSchema, Schema, schema_for};
+
+use crate::journal as j;
+use crate::session as s;
+use crate::{Empty, Group, WireError};
+
+/// A verb of the contract.
+#[derive(Clone, Copy)]
+pub struct VerbSpec {
+    /// Its group.
+    pub group: Group,
+    /// Its name, the last token of the subject.
+    pub name: &'static str,
+    /// One sentence about it.
+    pub about: &'static str,
+    /// The schema of its request.
+    pub request: fn() -> Schema,
+    /// The schema of its reply.
+    pub reply: fn() -> Schema,
+}
+
+impl std::fmt::Debug for VerbSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} {}", self.group, self.name)
+    }
+}
+
+const fn verb<Q: JsonSchema, R: JsonSchema>(
+    group: Group,
+    name: &'static str,
+    about: &'static str,
+) -> VerbSpec {
+    VerbSpec { group, name, about, request: schema::<Q>, reply: schema::<R> }
+}
+
+fn schema<T: JsonSchema>() -> Schema {
+    schema_for!(T)
+}
+
+/// The schema of an error reply's `error`.
+pub(crate) fn error_schema() -> Schema {
+    schema::<WireError>()
+}
+
+/// The schema of an event.
+pub(crate) fn event_schema() -> Schema {
+    schema::<crate::EventBody>()
+}
+
+use Group::{Journal, Session};
+
+/// The session verbs.
+pub const SESSION_VERBS: &[VerbSpec] = &[
+    verb::<s::OpenRequest, s::OpenReply>(Session, "open", "begins a session"),
+    verb::<s::AppendRequest, s::AppendReply>(Session, "append", "records spans, all or none"),
+    verb::<s::PutOpenRequest, s::PutOpenReply>(Session, "put-open", "begins an upload"),
+    verb::<s::PutChunkRequest, s::PutChunkReply>(Session, "put-chunk", "sends a part of it"),
+    verb::<s::PutCloseRequest, s::PutCloseReply>(Session, "put-close", "ends it"),
+    verb::<s::PruneRequest, s::PruneReplyBody>(
+        Session,
+        "prune",
+        "takes spans out of the window if they come back, or with consent to loss",
+    ),
+    verb::<s::RestoreRequest, s::RestoreReply>(Session, "restore", "puts pruned spans back"),
+    verb::<s::ExpandRequest, s::ExpandReply>(Session, "expand", "answers what a handle leads to"),
+    verb::<s::WindowRequest, s::WindowReply>(Session, "window", "reads what the model is shown"),
+    verb::<s::SummarizeRequest, s::SummarizeReply>(Session, "summarize", "records a summary"),
+    verb::<s::ContradictRequest, s::ContradictReply>(
+        Session,
+        "contradict",
+        "declares that two spans contradict each other",
+    ),
+    verb::<s::ResolveRequest, s::VersionReply>(Session, "resolve", "settles a contradiction"),
+    verb::<s::DurabilityRequest, s::DurabilityReply>(
+        Session,
+        "durability",
+        "tells which copies of spans exist",
+    ),
+    verb::<s::TombstonesRequest, s::TombstonesReply>(
+        Session,
+        "tombstones",
+        "reads the ledger of what was lost",
+    ),
+    verb::<s::HistoryRequest, s::HistoryReply>(Session, "history", "reads the session's events"),
+    verb::<s::CloseRequest, s::CloseReply>(Session, "close", "ends the session"),
+];
+
+/// The journal verbs.
+pub const JOURNAL_VERBS: &[VerbSpec] = &[
+    verb::<Empty, j::HeadReply>(Journal, "head", "tells where the journal ends"),
+    verb::<j::VerifyRequest, j::VerifyReply>(Journal, "verify", "verifies the journal"),
+    verb::<Empty, j::StatsReply>(Journal, "stats", "tells figures about the daemon"),
+    verb::<j::SessionsRequest, j::SessionsReply>(Journal, "sessions", "lists sessions by name"),
+    verb::<j::BackupRequest, j::BackupReply>(Journal, "backup", "copies the journal"),
+];
+
+/// The verb of this name in a group.
+pub fn find(group: Group, name: &str) -> Option<&'static VerbSpec> {
+    let verbs = match group {
+        Group::Session => SESSION_VERBS,
+        Group::Journal => JOURNAL_VERBS,
+        Group::Retention => &[],
+    };
+    verbs.iter().find(|verb| verb.name == name)
+}
