@@ -49,9 +49,13 @@ impl BlockBuilder {
             self.raw.truncate(at);
             return Err(error);
         }
-        let size = self.raw.len() - at - 4;
-        let length = u32::try_from(size)
-            .map_err(|_| CodecError::TooLarge { what: "event", size, limit: MAX_RAW })?;
+        // What could not be opened again must not be written.
+        let size = self.raw.len();
+        if size > MAX_RAW {
+            self.raw.truncate(at);
+            return Err(CodecError::TooLarge { what: WHAT, size, limit: MAX_RAW });
+        }
+        let length = u32::try_from(size - at - 4).expect("MAX_RAW is far below 4 GiB");
         self.raw[at..at + 4].copy_from_slice(&length.to_le_bytes());
         if self.count == 0 {
             self.first = recorded.seq;
@@ -79,7 +83,7 @@ impl BlockBuilder {
         out.extend_from_slice(&[flags, 0, 0, 0]);
         out.extend_from_slice(&self.first.to_le_bytes());
         out.extend_from_slice(&self.count.to_le_bytes());
-        let raw = u32::try_from(self.raw.len()).expect("a commit is bounded far below 4 GiB");
+        let raw = u32::try_from(self.raw.len()).expect("push bounds it by MAX_RAW");
         out.extend_from_slice(&raw.to_le_bytes());
         out.extend_from_slice(&previous.0);
         out.extend_from_slice(&stored);
@@ -87,7 +91,8 @@ impl BlockBuilder {
     }
 }
 
-/// A stored block, opened. Its header has been checked, its events are decoded on demand.
+/// A stored block, opened. Its header and the lengths of its events have been checked; the events
+/// themselves are decoded on demand.
 #[derive(Debug)]
 pub struct Block {
     /// The seq of its first event.
@@ -112,7 +117,18 @@ impl Block {
         }
         let (first, count, raw_length) = (reader.u64()?, reader.u32()?, reader.u32()?);
         let previous = Digest(reader.array()?);
+        // Seqs begin at 1, every commit has an event, and the seq behind the last one is a number:
+        // whoever walks a block may rely on it.
+        if first == 0 || count == 0 || first.checked_add(u64::from(count)).is_none() {
+            return Err(reader.damaged(format!("{count} events from {first} on")));
+        }
         let raw = decompress(WHAT, flags, reader.rest(), raw_length as usize, MAX_RAW)?;
+        let mut pieces = Reader::new(WHAT, &raw);
+        for _ in 0..count {
+            let length = pieces.u32()? as usize;
+            pieces.take(length)?;
+        }
+        pieces.end()?;
         Ok(Self { first, count, previous, raw })
     }
 
@@ -121,7 +137,7 @@ impl Block {
         self.first.saturating_add(u64::from(self.count))
     }
 
-    /// The stored forms of its events, in order. Ends at the first piece that is damaged.
+    /// The stored forms of its events, in order.
     pub fn stored_events(&self) -> impl Iterator<Item = Result<&[u8], CodecError>> {
         let mut reader = Reader::new(WHAT, &self.raw);
         (0..self.count).map(move |_| {

@@ -20,8 +20,14 @@ pub(crate) fn compress(raw: &[u8]) -> (u8, Vec<u8>) {
     (0, raw.to_vec())
 }
 
-/// Undoes [`compress`]. `raw_length` comes from untrusted bytes: it is bounded by `limit` before
-/// anything is allocated, and must be what comes out.
+/// The most that this many bytes decompress to: a zstd block takes at least 3 bytes and gives at
+/// most 128 KiB.
+fn most_from(stored: usize) -> usize {
+    (stored / 3 + 1).saturating_mul(128 << 10)
+}
+
+/// Undoes [`compress`]. `raw_length` comes from untrusted bytes: before anything is allocated it is
+/// bounded by `limit` and by what so few bytes can expand to; and it must be what comes out.
 pub(crate) fn decompress(
     what: &'static str,
     flags: u8,
@@ -29,7 +35,7 @@ pub(crate) fn decompress(
     raw_length: usize,
     limit: usize,
 ) -> Result<Vec<u8>, CodecError> {
-    if raw_length > limit {
+    if raw_length > limit || raw_length > most_from(stored.len()) {
         return Err(CodecError::damaged(what, format!("claims {raw_length} bytes")));
     }
     let raw = match flags & ZSTD {

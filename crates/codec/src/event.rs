@@ -39,7 +39,8 @@ pub fn event_hash(stored: &[u8]) -> Digest {
     Digest(*blake3::Hasher::new_derive_key(HASH_CONTEXT).update(stored).finalize().as_bytes())
 }
 
-/// Appends an event's stored form to `out` and sets the event's hash from it.
+/// Appends an event's stored form to `out` and sets the event's hash from it. On an error `out` is
+/// as it was.
 pub fn encode_event(recorded: &mut Recorded, out: &mut Vec<u8>) -> Result<(), CodecError> {
     let start = out.len();
     let principal = recorded.principal.as_str().as_bytes();
@@ -48,6 +49,9 @@ pub fn encode_event(recorded: &mut Recorded, out: &mut Vec<u8>) -> Result<(), Co
         None => ([0; 16], &[][..]),
     };
     let (kind, encoded) = body::encode(&recorded.event)?;
+    let principal_length: u8 = fit("principal", principal.len())?;
+    let command_length: u16 = fit("command id", command_id.len())?;
+    let body_length: u32 = fit("event body", encoded.len())?;
     out.push(ENVELOPE);
     out.push(CODEC_BINCODE2);
     out.extend_from_slice(&kind.number.to_le_bytes());
@@ -59,10 +63,10 @@ pub fn encode_event(recorded: &mut Recorded, out: &mut Vec<u8>) -> Result<(), Co
     out.extend_from_slice(&recorded.at.0.to_le_bytes());
     out.extend_from_slice(&request);
     out.extend_from_slice(&recorded.previous.0);
-    out.push(fit("principal", principal.len())?);
+    out.push(principal_length);
     out.push(0);
-    out.extend_from_slice(&fit::<u16>("command id", command_id.len())?.to_le_bytes());
-    out.extend_from_slice(&fit::<u32>("event body", encoded.len())?.to_le_bytes());
+    out.extend_from_slice(&command_length.to_le_bytes());
+    out.extend_from_slice(&body_length.to_le_bytes());
     debug_assert_eq!(out.len() - start, HEADER);
     out.extend_from_slice(principal);
     out.extend_from_slice(command_id);
@@ -91,6 +95,10 @@ pub fn decode_event(stored: &[u8]) -> Result<Recorded, CodecError> {
         return Err(CodecError::Newer { what: "event envelope", found, known });
     }
     let codec = reader.u8()?;
+    if codec > CODEC_BINCODE2 {
+        let (found, known) = (u32::from(codec), u32::from(CODEC_BINCODE2));
+        return Err(CodecError::Newer { what: "event body codec", found, known });
+    }
     if envelope != ENVELOPE || codec != CODEC_BINCODE2 {
         return Err(reader.damaged(format!("envelope {envelope}, codec {codec}")));
     }
@@ -113,7 +121,8 @@ pub fn decode_event(stored: &[u8]) -> Result<Recorded, CodecError> {
     let body = reader.take(body_length)?;
     reader.end()?;
     let command = match command {
-        "" => None,
+        "" if request == [0; 16] => None,
+        "" => return Err(reader.damaged("a request digest without a command id")),
         id => {
             let id = id.parse().map_err(|error| reader.damaged(format!("{error}")))?;
             Some(CommandStamp { id, request })

@@ -3,12 +3,21 @@
 mod v1;
 mod words;
 
+#[cfg(test)]
+mod way_out;
+
 use lacuna_core::Event;
 
 use crate::registry::{self, Kind};
 use crate::CodecError;
 
+/// No event has a larger body; what could not be read again is not written.
 const MAX_BODY: usize = 1 << 28;
+/// A decoded body takes at most this many bytes of memory for each of its own: the worst is a list
+/// of empty texts, 24 bytes of memory for one that is stored.
+const GROWTH: usize = 32;
+const SMALL: usize = 4 << 10;
+const MEDIUM: usize = 1 << 20;
 
 /// Encodes an event's body in the newest version of its kind.
 pub(crate) fn encode(event: &Event) -> Result<(Kind, Vec<u8>), CodecError> {
@@ -51,12 +60,19 @@ pub(crate) fn encode(event: &Event) -> Result<(Kind, Vec<u8>), CodecError> {
         Event::SessionClosed => (registry::SESSION_CLOSED, Ok(Vec::new())),
     };
     let encoded = encoded.map_err(|error| CodecError::damaged("event body", error.to_string()))?;
+    let size = encoded.len();
+    if size > MAX_BODY {
+        return Err(CodecError::TooLarge { what: kind.name, size, limit: MAX_BODY });
+    }
     Ok((kind, encoded))
 }
 
 /// Decodes an event's body, whatever version it was written in.
 pub(crate) fn decode(number: u16, version: u16, body: &[u8]) -> Result<Event, CodecError> {
     let Some(kind) = registry::KINDS.iter().find(|kind| kind.number == number) else {
+        if number == 0 {
+            return Err(CodecError::damaged("event kind", "number 0"));
+        }
         let known = registry::KINDS.iter().map(|kind| u32::from(kind.number)).max().unwrap_or(0);
         return Err(CodecError::Newer { what: "event kind", found: u32::from(number), known });
     };
@@ -102,11 +118,24 @@ pub(crate) fn decode(number: u16, version: u16, body: &[u8]) -> Result<Event, Co
 }
 
 fn read<T: bincode::Decode<()>>(kind: &Kind, body: &[u8]) -> Result<T, CodecError> {
-    let config = bincode::config::standard().with_limit::<MAX_BODY>();
-    let (value, read) = bincode::decode_from_slice(body, config)
-        .map_err(|error| CodecError::damaged(kind.name, error.to_string()))?;
+    // The limit is bincode's guard against claims of huge lengths, and a constant of the type: the
+    // size of the body picks one, so that a small body cannot make it allocate much.
+    let decoded = match body.len() {
+        ..=SMALL => within::<T, { SMALL * GROWTH }>(body),
+        ..=MEDIUM => within::<T, { MEDIUM * GROWTH }>(body),
+        ..=MAX_BODY => within::<T, { MAX_BODY.saturating_mul(GROWTH) }>(body),
+        size => return Err(CodecError::damaged(kind.name, format!("a body of {size} bytes"))),
+    };
+    let (value, read) =
+        decoded.map_err(|error| CodecError::damaged(kind.name, error.to_string()))?;
     if read != body.len() {
         return Err(CodecError::damaged(kind.name, "bytes are left over"));
     }
     Ok(value)
+}
+
+fn within<T: bincode::Decode<()>, const LIMIT: usize>(
+    body: &[u8],
+) -> Result<(T, usize), bincode::error::DecodeError> {
+    bincode::decode_from_slice(body, bincode::config::standard().with_limit::<LIMIT>())
 }

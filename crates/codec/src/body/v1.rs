@@ -321,6 +321,10 @@ impl From<&PrunedSpan> for PrunedSpanV1 {
 impl TryFrom<PrunedSpanV1> for PrunedSpan {
     type Error = CodecError;
     fn try_from(b: PrunedSpanV1) -> Result<Self, CodecError> {
+        if b.conditions > 7 {
+            let why = format!("unknown conditions {:#x}", b.conditions);
+            return Err(CodecError::damaged("event body", why));
+        }
         Ok(Self {
             span: id(b.span)?,
             digest: Digest(b.digest),

@@ -1,0 +1,38 @@
+//! The domain's tests: one binary, a module for each part of the contract.
+
+mod laws;
+mod naive;
+mod providers;
+mod scenario;
+
+mod again;
+mod append;
+mod cost;
+mod directive;
+mod gate;
+mod hostile;
+mod losses;
+mod pairing;
+mod property;
+mod refusals;
+mod rendering;
+mod summaries;
+mod window;
+
+/// A file that nobody names here would never be compiled, and its tests would pass by not running.
+#[test]
+fn every_file_of_this_folder_is_a_module() {
+    let this = include_str!("main.rs");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/all");
+    let mut modules: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name != "main.rs")
+        .collect();
+    modules.sort();
+    assert!(modules.len() > 10, "{modules:?}");
+    for name in modules {
+        let module = name.strip_suffix(".rs").unwrap_or(&name);
+        assert!(this.contains(&format!("\nmod {module};")), "{name} is not a module of main.rs");
+    }
+}

@@ -1,0 +1,366 @@
+//! Given, when, then: a session that is sent commands, folds what they make, and holds every reply
+//! to the laws of [`crate::laws`].
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use lacuna_core::render::Shown;
+use lacuna_core::{
+    Command, CommandStamp, Content, Context, Contract, CopyEvidence, Digest, EntryKind, Event,
+    Limits, NewSpan, Open, Origin, Outcome, Prune, PruneMode, PruneReply, Recorded, Refusal, Reply,
+    Role, SessionKey, SessionNo, SessionState, SpanId, SpanKind, Storage, Summarize, Timestamp,
+    decide,
+};
+
+use crate::laws;
+
+/// Not 1, so that a version in the place of a `seq` is noticed.
+const FIRST_SEQ: u64 = 41;
+
+/// One session with its journal.
+#[derive(Clone)]
+pub(crate) struct Scenario {
+    pub(crate) state: Option<SessionState>,
+    pub(crate) log: Vec<Recorded>,
+    /// What the payload table would hold.
+    pub(crate) contents: BTreeMap<SpanId, Arc<[u8]>>,
+    /// Evidence that differs from what the span's storage suggests.
+    pub(crate) evidence: HashMap<SpanId, CopyEvidence>,
+    pub(crate) expected_version: Option<u64>,
+    pub(crate) limits: Limits,
+    next_seq: u64,
+    now: u64,
+}
+
+impl Scenario {
+    /// Where nothing was ever opened.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            state: None,
+            log: Vec::new(),
+            contents: BTreeMap::new(),
+            evidence: HashMap::new(),
+            expected_version: None,
+            limits: Limits::default(),
+            next_seq: FIRST_SEQ,
+            now: 1_796_018_400_000,
+        }
+    }
+
+    /// A session with a window of 10,000 tokens, of which 1,500 are kept in reserve.
+    pub(crate) fn open() -> Self {
+        let mut scenario = Self::nothing();
+        scenario.send(open_command()).unwrap();
+        scenario
+    }
+
+    /// An open session that holds these spans.
+    pub(crate) fn given(spans: Vec<NewSpan>) -> Self {
+        let mut scenario = Self::open();
+        scenario.append(spans);
+        scenario
+    }
+
+    pub(crate) fn state(&self) -> &SessionState {
+        self.state.as_ref().expect("the session is open")
+    }
+
+    /// Record time of the next command.
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp(self.now + 1_000)
+    }
+
+    /// What a decision on this command may know.
+    pub(crate) fn context(&self, command: &Command) -> Context {
+        let number = self.log.len();
+        Context {
+            now: self.now(),
+            next_seq: self.next_seq,
+            session: key(),
+            principal: "worker-1".parse().unwrap(),
+            command: Some(CommandStamp {
+                id: format!("c{number}").parse().unwrap(),
+                request: [7; 16],
+            }),
+            expected_version: self.expected_version,
+            limits: self.limits.clone(),
+            evidence: command
+                .needs_evidence()
+                .iter()
+                .filter_map(|id| Some((id.clone(), self.copy_of(id)?)))
+                .collect(),
+        }
+    }
+
+    fn copy_of(&self, id: &SpanId) -> Option<CopyEvidence> {
+        let span = self.state.as_ref()?.find(id)?;
+        Some(match (self.evidence.get(id), &span.storage) {
+            (Some(evidence), _) => evidence.clone(),
+            (None, Storage::Journal) => CopyEvidence::verified(),
+            (None, Storage::Withheld { .. }) => CopyEvidence::missing("withheld"),
+            (None, Storage::External { .. }) => CopyEvidence {
+                provenance: Err("no such store".into()),
+                ..CopyEvidence::missing("no such store")
+            },
+        })
+    }
+
+    /// Decides a command, folds its events and checks every law; a refusal changes nothing.
+    pub(crate) fn send(&mut self, command: Command) -> Result<Reply, Refusal> {
+        let context = self.context(&command);
+        let before = self.state.clone();
+        let decision = decide(before.as_ref(), &command, &context)?;
+        self.now = context.now.0;
+        let from = self.log.len();
+        for event in decision.events {
+            self.fold(event, &context);
+        }
+        self.keep(&command, &decision.reply);
+        // Other sessions write to the journal too.
+        self.next_seq += 3;
+        laws::hold(self, before.as_ref(), &command, &context, &decision.reply, from);
+        Ok(decision.reply)
+    }
+
+    fn fold(&mut self, event: Event, context: &Context) {
+        let previous = self.log.last().map(|last| last.hash).unwrap_or_default();
+        let recorded = Recorded {
+            seq: self.next_seq,
+            version: self.log.len() as u64 + 1,
+            at: context.now,
+            session: SessionNo(FIRST_SEQ),
+            principal: context.principal.clone(),
+            command: context.command.clone(),
+            previous,
+            hash: Digest::of(&[&previous.0[..], event.kind().as_bytes()].concat()),
+            event,
+        };
+        self.next_seq += 1;
+        match &mut self.state {
+            Some(state) => state.evolve(&recorded),
+            None => self.state = SessionState::open(&recorded),
+        }
+        self.log.push(recorded);
+    }
+
+    fn keep(&mut self, command: &Command, reply: &Reply) {
+        match (command, reply) {
+            (Command::Append { spans }, Reply::Appended { spans: replies, .. }) => {
+                for (span, reply) in spans.iter().zip(replies) {
+                    if let (Content::Bytes(bytes), false) = (&span.content, reply.duplicate) {
+                        self.contents.insert(reply.id.clone(), bytes.clone());
+                    }
+                }
+            }
+            (Command::Summarize(summarize), Reply::Summarized { summary, .. }) => {
+                self.contents.insert(summary.clone(), summarize.text.as_bytes().into());
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn append(&mut self, spans: Vec<NewSpan>) -> Reply {
+        self.send(Command::Append { spans }).unwrap()
+    }
+
+    pub(crate) fn prune(&mut self, prune: Prune) -> PruneReply {
+        match self.send(Command::Prune(prune)).unwrap() {
+            Reply::Pruned(reply) => *reply,
+            other => panic!("a prune was answered by {other:?}"),
+        }
+    }
+
+    /// Records a summary of 25 tokens.
+    pub(crate) fn summarize(&mut self, id: &str, covers: &[&str]) {
+        self.send(Command::Summarize(summary(id, covers))).unwrap();
+    }
+
+    pub(crate) fn restore(&mut self, spans: &[&str]) -> Result<Reply, Refusal> {
+        self.send(Command::Restore { spans: ids(spans) })
+    }
+
+    /// Lets the copies of these spans be damaged, and the runtime report it.
+    pub(crate) fn lose(&mut self, spans: &[&str]) -> Reply {
+        for span in spans {
+            self.evidence.insert(id(span), CopyEvidence::missing("its stored copy is missing"));
+        }
+        self.send(Command::ReportDamage { spans: ids(spans) }).unwrap()
+    }
+
+    /// The window in one line: `a stub(b c) summary(S: d e) tombstone(f)`.
+    pub(crate) fn window(&self) -> String {
+        let state = self.state();
+        let entries = state.entries().map(|entry| {
+            let names: Vec<&str> =
+                entry.spans.iter().map(|&index| state.span(index).id.as_str()).collect();
+            let names = names.join(" ");
+            match entry.kind {
+                EntryKind::Span => names,
+                EntryKind::Stub => format!("stub({names})"),
+                EntryKind::Tombstone => format!("tombstone({names})"),
+                EntryKind::Summary => {
+                    let replaced = state.replaced_by(state.span(entry.spans[0]));
+                    let replaced: Vec<&str> = replaced.iter().map(SpanId::as_str).collect();
+                    format!("summary({names}: {})", replaced.join(" "))
+                }
+            }
+        });
+        entries.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The window with contents, as a renderer gets it; damaged copies cannot be shown.
+    pub(crate) fn shown(&self) -> Vec<Shown> {
+        let state = self.state();
+        let shown = state.entries().map(|entry| {
+            let whole = matches!(entry.kind, EntryKind::Span | EntryKind::Summary);
+            let span = state.span(entry.spans[0]);
+            let readable = self.evidence.get(&span.id).is_none_or(|e| e.existence.is_ok());
+            let content =
+                self.contents.get(&span.id).filter(|_| whole && readable).cloned();
+            Shown { entry, content }
+        });
+        shown.collect()
+    }
+
+    pub(crate) fn outcome(&self, span: &str) -> Outcome {
+        let state = self.state();
+        state.find(&id(span)).map_or(Outcome::NeverRecorded, |span| state.outcome(span))
+    }
+
+    /// The kinds of all events so far, from this version on.
+    pub(crate) fn kinds(&self, from_version: usize) -> Vec<&'static str> {
+        self.log[from_version - 1..].iter().map(|recorded| recorded.event.kind()).collect()
+    }
+
+    /// The ledger as `span:cause`.
+    pub(crate) fn ledger(&self) -> Vec<String> {
+        let state = self.state();
+        let entry = |entry: &lacuna_core::Tombstone| {
+            let cause = match &entry.cause {
+                lacuna_core::Cause::Directive { directive, by } => format!("{directive} {by}"),
+                lacuna_core::Cause::Damage { found } => format!("damage {found}"),
+            };
+            format!("{}: {cause}", state.span(entry.span).id)
+        };
+        state.ledger().iter().map(entry).collect()
+    }
+}
+
+pub(crate) fn key() -> SessionKey {
+    SessionKey { tenant: "acme".parse().unwrap(), session: "run-1".parse().unwrap() }
+}
+
+pub(crate) fn open_command() -> Command {
+    Command::Open(Open {
+        window_tokens: 10_000,
+        reserve_ppm: 150_000,
+        contract: Contract::Enforce,
+        labels: BTreeMap::new(),
+    })
+}
+
+pub(crate) fn id(text: &str) -> SpanId {
+    text.parse().unwrap()
+}
+
+pub(crate) fn ids(texts: &[&str]) -> Vec<SpanId> {
+    texts.iter().map(|text| id(text)).collect()
+}
+
+/// A user's message of 100 tokens.
+pub(crate) fn span(name: &str) -> NewSpan {
+    let text = format!("text of {name}");
+    NewSpan {
+        id: Some(id(name)),
+        role: Role::User,
+        origin: Origin::User,
+        kind: SpanKind::Message,
+        digest: Digest::of(text.as_bytes()),
+        content: Content::Bytes(text.as_bytes().into()),
+        media_type: "text/plain".into(),
+        tokens: Some(100),
+        hedged: false,
+        pinned: false,
+        turn: None,
+        answers: None,
+        contradicts: Vec::new(),
+        supersedes: None,
+        labels: BTreeMap::new(),
+        source: None,
+        in_window: true,
+    }
+}
+
+/// Users' messages of 100 tokens each.
+pub(crate) fn spans(names: &[&str]) -> Vec<NewSpan> {
+    names.iter().map(|name| span(name)).collect()
+}
+
+/// A span with this content instead.
+pub(crate) fn saying(name: &str, content: impl AsRef<[u8]>) -> NewSpan {
+    let content = content.as_ref();
+    NewSpan { digest: Digest::of(content), content: Content::Bytes(content.into()), ..span(name) }
+}
+
+pub(crate) fn assistant(name: &str) -> NewSpan {
+    NewSpan { role: Role::Assistant, origin: Origin::Model, ..span(name) }
+}
+
+pub(crate) fn thinking(name: &str, content: &str) -> NewSpan {
+    let kind = SpanKind::Thinking;
+    NewSpan { role: Role::Assistant, origin: Origin::Model, kind, ..saying(name, content) }
+}
+
+pub(crate) fn call(name: &str) -> NewSpan {
+    NewSpan {
+        role: Role::Assistant,
+        origin: Origin::Model,
+        kind: SpanKind::ToolCall,
+        ..saying(name, format!(r#"{{"name":"run","arguments":{{"command":"text of {name}"}}}}"#))
+    }
+}
+
+pub(crate) fn result(name: &str, call: &str) -> NewSpan {
+    NewSpan {
+        role: Role::Tool,
+        origin: Origin::Tool,
+        kind: SpanKind::ToolResult,
+        answers: Some(id(call)),
+        ..span(name)
+    }
+}
+
+pub(crate) fn withheld(name: &str) -> NewSpan {
+    let digest = Digest::of(name.as_bytes());
+    let content = Content::Withheld { digest, bytes: 9, reason: "a secret".into() };
+    NewSpan { digest, content, ..span(name) }
+}
+
+/// A directive that drops these spans and consents to nothing.
+pub(crate) fn drop_spans(spans: &[&str]) -> Prune {
+    Prune {
+        spans: ids(spans),
+        mode: PruneMode::Drop,
+        replace_with: None,
+        accept_lossy: false,
+        min_durability_ms: None,
+        reason: None,
+        dry_run: false,
+    }
+}
+
+/// A directive that puts a summary into the place of these spans.
+pub(crate) fn replace(spans: &[&str], summary: &str) -> Prune {
+    Prune { mode: PruneMode::Summarize, replace_with: Some(id(summary)), ..drop_spans(spans) }
+}
+
+pub(crate) fn summary(name: &str, covers: &[&str]) -> Summarize {
+    let text = format!("{name:-<100}");
+    Summarize {
+        id: Some(id(name)),
+        covers: ids(covers),
+        digest: Digest::of(text.as_bytes()),
+        text,
+        claims: Vec::new(),
+    }
+}

@@ -1,0 +1,141 @@
+//! `sessions`, `head`, `verify`, `backup`, `stats`.
+
+use anstream::println;
+use lacuna_wire::Empty;
+use lacuna_wire::journal::{
+    BackupReply, BackupRequest, HeadReply, SessionsReply, SessionsRequest, StatsReply, VerifyReply,
+    VerifyRequest,
+};
+
+use super::Context;
+use crate::args;
+use crate::failure::{Exit, Failure};
+use crate::output::{self, bytes, count, good, table, warning};
+
+/// Events verified by one request: keeps each answer well under a client's patience.
+const VERIFY_STEP: u64 = 100_000;
+
+pub(super) fn sessions(context: &Context<'_>) -> Result<Exit, Failure> {
+    let mut names: Vec<String> = Vec::new();
+    loop {
+        let request = SessionsRequest { after: names.last().cloned(), limit: None };
+        let page: SessionsReply = context.backend.journal_verb("sessions", &request)?;
+        if page.sessions.is_empty() {
+            break;
+        }
+        names.extend(page.sessions);
+    }
+    if context.global.json {
+        context.print_json(&SessionsReply { sessions: names })?;
+    } else if names.is_empty() {
+        println!("no session was opened in tenant {} yet", context.global.tenant);
+    } else {
+        names.iter().for_each(|name| println!("{name}"));
+    }
+    Ok(Exit::Done)
+}
+
+pub(super) fn head(context: &Context<'_>) -> Result<Exit, Failure> {
+    let reply: HeadReply = context.ask_journal("head", &Empty {})?;
+    if !context.global.json {
+        let rows = vec![vec![
+            reply.journal.clone(),
+            reply.seq.to_string(),
+            reply.recorded_at.clone(),
+            reply.head.clone(),
+        ]];
+        println!("{}", table(&["journal", "seq", "recorded", "head"], &[1], rows));
+    }
+    Ok(Exit::Done)
+}
+
+pub(super) fn verify(context: &Context<'_>, args: &args::Verify) -> Result<Exit, Failure> {
+    let head: HeadReply = context.backend.journal_verb("head", &Empty {})?;
+    let reply = if args.from.is_some() || args.to.is_some() || head.seq <= VERIFY_STEP {
+        let request = VerifyRequest { from: args.from, to: args.to };
+        context.backend.journal_verb("verify", &request)?
+    } else {
+        in_steps(context, &head)?
+    };
+    let reply: VerifyReply = reply;
+    if context.global.json {
+        context.print_json(&reply)?;
+    } else {
+        let checked = &reply.checked;
+        println!(
+            "checked {} events in {} blocks, {} payloads ({}), {} snapshots against their fold",
+            count(checked.events),
+            count(checked.blocks),
+            count(checked.payloads),
+            bytes(checked.payload_bytes),
+            count(checked.snapshots),
+        );
+        for fault in &reply.faults {
+            let seq = fault.seq.map(|seq| format!("seq {seq}: ")).unwrap_or_default();
+            println!("{} {seq}{}", warning("fault"), fault.what);
+        }
+        if reply.ok {
+            println!("{}: chain, digests, payloads and projections fit together", good("ok"));
+        }
+    }
+    Ok(if reply.ok { Exit::Done } else { Exit::Damaged })
+}
+
+/// Verifies a large journal in steps, with progress; the last step checks it as a whole.
+fn in_steps(context: &Context<'_>, head: &HeadReply) -> Result<VerifyReply, Failure> {
+    let bar = output::progress(head.seq, "verifying");
+    let mut from = 1;
+    // Faults that need the whole history, such as a lossy commitment far behind its payload, are
+    // judged by the whole pass; the steps only show how far it would get.
+    while from <= head.seq {
+        let to = (from + VERIFY_STEP - 1).min(head.seq);
+        let request = VerifyRequest { from: Some(from), to: Some(to) };
+        let _: VerifyReply = context.backend.journal_verb("verify", &request)?;
+        bar.set_position(to);
+        from = to + 1;
+    }
+    bar.finish_and_clear();
+    context.backend.journal_verb("verify", &VerifyRequest::default())
+}
+
+pub(super) fn backup(context: &Context<'_>, args: &args::Backup) -> Result<Exit, Failure> {
+    let request = BackupRequest { dir: args.dir.display().to_string() };
+    let reply: BackupReply = context.ask_journal("backup", &request)?;
+    if !context.global.json {
+        println!(
+            "{}: {} rows, {}, up to seq {}",
+            reply.dir,
+            count(reply.rows),
+            bytes(reply.bytes),
+            reply.seq
+        );
+        println!("check it with: lacuna verify --journal {}", reply.dir);
+    }
+    Ok(Exit::Done)
+}
+
+pub(super) fn stats(context: &Context<'_>) -> Result<Exit, Failure> {
+    let reply: StatsReply = context.ask_journal("stats", &Empty {})?;
+    if context.global.json {
+        return Ok(Exit::Done);
+    }
+    let per_commit = reply.events.checked_div(reply.commits).unwrap_or(0);
+    let rows = [
+        ("journal", reply.journal.clone()),
+        ("release", reply.release.clone()),
+        ("up", format!("{} s", count(reply.uptime_seconds))),
+        ("last seq", count(reply.seq)),
+        ("sessions", count(reply.sessions)),
+        ("file", bytes(reply.file_bytes)),
+        ("blocks of events", count(reply.blocks)),
+        ("packs of payloads", count(reply.packs)),
+        ("snapshots", count(reply.snapshots)),
+        ("commits since start", format!("{} ({per_commit} events each)", count(reply.commits))),
+        ("commands waiting", count(reply.waiting)),
+        ("sessions in memory", count(reply.cached_sessions)),
+        ("uploads open", count(reply.uploads)),
+    ];
+    let rows = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
+    println!("{}", table(&["what", "figure"], &[], rows));
+    Ok(Exit::Done)
+}

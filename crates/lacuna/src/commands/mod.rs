@@ -1,0 +1,151 @@
+//! The commands, one function each; `run` is their table of contents.
+
+mod append;
+mod completions;
+mod demo;
+mod forensics;
+mod import;
+mod journal;
+mod look;
+mod prune;
+mod session;
+mod story;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::args::{Args, Command, Global};
+use crate::backend::{Backend, decode};
+use crate::failure::{Exit, Failure};
+
+/// Runs the command that the arguments name.
+pub(crate) fn run(args: Args) -> Result<Exit, Failure> {
+    let global = args.global;
+    match args.command {
+        Command::Serve(args) => return crate::serve::run(&global, &args),
+        Command::Completions(args) => return completions::run(&args),
+        Command::Demo => return demo::run(&global),
+        Command::Import(args) => return import::run(&global, &args),
+        _ => {}
+    }
+    let backend = Backend::open(&global)?;
+    let context = Context { backend: &backend, global: &global };
+    let outcome = match args.command {
+        Command::Open(args) => session::open(&context, &args),
+        Command::Append(args) => append::run(&context, args),
+        Command::Window(args) => look::window(&context, &args),
+        Command::Prune(args) => prune::prune(&context, args),
+        Command::Restore(args) => prune::restore(&context, args),
+        Command::Expand(args) => look::expand(&context, args),
+        Command::Summarize(args) => session::summarize(&context, args),
+        Command::Contradict(args) => session::contradict(&context, args),
+        Command::Resolve(args) => session::resolve(&context, args),
+        Command::Durability(args) => look::durability(&context, args),
+        Command::Tombstones => look::tombstones(&context),
+        Command::History(args) => forensics::history(&context, &args),
+        Command::Close => session::close(&context),
+        Command::Sessions => journal::sessions(&context),
+        Command::Head => journal::head(&context),
+        Command::Verify(args) => journal::verify(&context, &args),
+        Command::Backup(args) => journal::backup(&context, &args),
+        Command::Stats => journal::stats(&context),
+        Command::Serve(_) | Command::Completions(_) | Command::Demo | Command::Import(_) => {
+            unreachable!("handled above")
+        }
+    };
+    backend.close()?;
+    outcome
+}
+
+/// What every command needs.
+struct Context<'a> {
+    backend: &'a Backend,
+    global: &'a Global,
+}
+
+impl Context<'_> {
+    /// The session that the arguments name.
+    fn session(&self) -> Result<&str, Failure> {
+        self.global.session.as_deref().ok_or_else(|| {
+            Failure::Usage("name the session: --session NAME, or LACUNA_SESSION".into())
+        })
+    }
+
+    /// Calls a session verb; with `--json` prints the reply as it came, and gives it typed.
+    fn ask<R: DeserializeOwned>(
+        &self,
+        verb: &str,
+        request: &impl Serialize,
+    ) -> Result<R, Failure> {
+        let body = self.backend.session_raw(self.session()?, verb, request)?;
+        self.show_json(&body);
+        decode(&body)
+    }
+
+    /// The same for a journal verb.
+    fn ask_journal<R: DeserializeOwned>(
+        &self,
+        verb: &str,
+        request: &impl Serialize,
+    ) -> Result<R, Failure> {
+        let body = self.backend.journal_raw(verb, request)?;
+        self.show_json(&body);
+        decode(&body)
+    }
+
+    fn show_json(&self, body: &[u8]) {
+        if self.global.json {
+            anstream::println!("{}", String::from_utf8_lossy(body));
+        }
+    }
+
+    /// Prints a reply that was put together from several, as one object.
+    fn print_json(&self, reply: &impl Serialize) -> Result<(), Failure> {
+        let text =
+            serde_json::to_string(reply).map_err(|error| Failure::Other(error.to_string()))?;
+        anstream::println!("{text}");
+        Ok(())
+    }
+}
+
+/// Reads a file, or standard input for `-`.
+fn read_input(file: &std::path::Path) -> Result<Vec<u8>, Failure> {
+    use std::io::Read as _;
+    if file.as_os_str() == "-" {
+        let mut content = Vec::new();
+        std::io::stdin()
+            .read_to_end(&mut content)
+            .map_err(Failure::io("reading standard input"))?;
+        return Ok(content);
+    }
+    std::fs::read(file).map_err(Failure::io(format!("reading {}", file.display())))
+}
+
+/// Reads labels written as key=value.
+fn labels(pairs: &[String]) -> Result<std::collections::BTreeMap<String, String>, Failure> {
+    pairs
+        .iter()
+        .map(|pair| {
+            let (key, value) = pair
+                .split_once('=')
+                .ok_or_else(|| Failure::Usage(format!("{pair:?} is no label: write key=value")))?;
+            Ok((key.to_owned(), value.to_owned()))
+        })
+        .collect()
+}
+
+/// A line about the budget.
+fn budget_line(budget: &lacuna_wire::BudgetBody) -> String {
+    let line = format!(
+        "window {} of {} tokens, {} free, reserve {}",
+        crate::output::count(budget.used_tokens),
+        crate::output::count(budget.window_tokens),
+        crate::output::count(budget.free_tokens),
+        crate::output::count(budget.reserve_tokens),
+    );
+    if budget.over {
+        format!("{line} — {}", crate::output::warning("it eats into the reserve"))
+    } else {
+        crate::output::faint(&line)
+    }
+}

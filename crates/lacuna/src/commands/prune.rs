@@ -1,0 +1,85 @@
+//! `prune` and `restore`.
+
+use anstream::println;
+use lacuna_wire::session::{PruneReplyBody, PruneRequest, RestoreReply, RestoreRequest};
+
+use super::{Context, budget_line};
+use crate::args;
+use crate::backend::command_id;
+use crate::failure::{Exit, Failure};
+use crate::output::{heading, table, verdict};
+
+/// Spans that a listing shows before it only counts them.
+const SHOWN: usize = 40;
+
+pub(super) fn prune(context: &Context<'_>, args: args::Prune) -> Result<Exit, Failure> {
+    let request = PruneRequest {
+        spans: args.spans,
+        mode: args.mode,
+        replace_with: args.replace_with,
+        accept_lossy: args.accept_lossy.then_some(true),
+        min_durability: args.min_durability,
+        reason: args.reason,
+        dry_run: args.dry_run.then_some(true),
+        command_id: command_id(),
+        ..PruneRequest::default()
+    };
+    let reply: PruneReplyBody = context.ask("prune", &request)?;
+    if !context.global.json {
+        show(&reply);
+    }
+    Ok(if reply.status == "rejected" { Exit::Rejected } else { Exit::Done })
+}
+
+/// Prints a verdict.
+pub(super) fn show(reply: &PruneReplyBody) {
+    let name = reply.directive.as_deref().unwrap_or("dry run");
+    let reason = reply.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    println!("{} {}{reason}", heading(name), verdict(&reply.status));
+    if let Some(advice) = &reply.advice {
+        println!("{advice}");
+    }
+    let rows = reply.spans.iter().take(SHOWN).map(|span| {
+        let check = &span.check;
+        let mark = |holds| if holds { "yes" } else { "NO" }.to_owned();
+        vec![
+            span.handle.clone().unwrap_or_else(|| span.id.clone()),
+            verdict(&span.status),
+            mark(check.existence),
+            mark(check.addressability),
+            mark(check.provenance),
+            check.why.clone().unwrap_or_default(),
+        ]
+    });
+    let header = ["span", "verdict", "exists", "addressable", "provenance", ""];
+    println!("{}", table(&header, &[], rows.collect()));
+    let left = reply.spans.len().saturating_sub(SHOWN) as u64 + reply.spans_omitted;
+    if left > 0 {
+        println!("… and {left} more");
+    }
+    let cost = &reply.cost;
+    if reply.status != "rejected" {
+        println!(
+            "frees {} tokens; {} of the prefix stay cached, {} are read anew",
+            reply.freed_tokens, cost.prefix_kept_tokens, cost.prefix_rewritten_tokens
+        );
+    }
+    println!("{}", budget_line(&reply.budget));
+}
+
+pub(super) fn restore(context: &Context<'_>, args: args::Spans) -> Result<Exit, Failure> {
+    let request = RestoreRequest {
+        spans: args.spans,
+        command_id: command_id(),
+        ..RestoreRequest::default()
+    };
+    let reply: RestoreReply = context.ask("restore", &request)?;
+    if !context.global.json {
+        match reply.restored.as_slice() {
+            [] => println!("they stood in the window already"),
+            restored => println!("back in the window: {}", restored.join(", ")),
+        }
+        println!("{}", budget_line(&reply.budget));
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,307 @@
+//! The daemon's configuration: defaults compiled in, then the file, then environment and flags.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use lacuna_core::Limits;
+use lacuna_engine::Options;
+use lacuna_nats::Bounds;
+use lacuna_verbs::Settings;
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use crate::args::Global;
+use crate::failure::Failure;
+
+const DEFAULTS: &str = include_str!("../../../ops/config/lacuna.toml");
+
+/// The configuration in force. Each field is described in `ops/config/lacuna.toml`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    pub(crate) journal: JournalConfig,
+    pub(crate) nats: NatsConfig,
+    writer: WriterConfig,
+    service: ServiceConfig,
+    limits: LimitsConfig,
+    uploads: UploadsConfig,
+    backup: BackupConfig,
+    stop: StopConfig,
+    pub(crate) log: LogConfig,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JournalConfig {
+    pub(crate) dir: PathBuf,
+    cache_mib: usize,
+    cached_spans: usize,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NatsConfig {
+    pub(crate) url: String,
+    pub(crate) credentials: PathBuf,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WriterConfig {
+    queue_commands: usize,
+    queue_mib: usize,
+    batch_commands: usize,
+    batch_mib: usize,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ServiceConfig {
+    in_flight: usize,
+    readers: usize,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LimitsConfig {
+    spans_per_append: usize,
+    span_mib: u64,
+    spans_per_directive: usize,
+    claim_kib: usize,
+    label_kib: usize,
+    remark_kib: usize,
+    window_mib: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UploadsConfig {
+    mib: u64,
+    ttl_seconds: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BackupConfig {
+    root: PathBuf,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StopConfig {
+    deadline_seconds: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LogConfig {
+    pub(crate) filter: String,
+    pub(crate) format: LogFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+impl Config {
+    /// The configuration that a file, the environment and the flags make together, and its text.
+    pub(crate) fn load(file: Option<&Path>, global: &Global) -> Result<(Self, String), Failure> {
+        let mut table: Table = toml::from_str(DEFAULTS)
+            .map_err(|error| Failure::Other(format!("the built-in defaults: {error}")))?;
+        if let Some(path) = file {
+            let text = std::fs::read_to_string(path)
+                .map_err(Failure::io(format!("reading {}", path.display())))?;
+            let given: Table = toml::from_str(&text)
+                .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
+            overlay(&mut table, given);
+        }
+        let mut set = |section: &str, key: &str, value: String| {
+            if let Some(Value::Table(section)) = table.get_mut(section) {
+                section.insert(key.to_owned(), Value::String(value));
+            }
+        };
+        if let Some(dir) = &global.journal {
+            set("journal", "dir", dir.display().to_string());
+        }
+        if let Some(url) = &global.nats {
+            set("nats", "url", url.clone());
+        }
+        if let Some(creds) = &global.creds {
+            set("nats", "credentials", creds.display().to_string());
+        }
+        let text = toml::to_string(&table).map_err(|error| Failure::Other(error.to_string()))?;
+        let config: Self = table.try_into().map_err(|error: toml::de::Error| {
+            let place = file.map_or("the configuration".into(), |path| path.display().to_string());
+            Failure::Usage(format!("{place}: {error}; ops/config/lacuna.toml lists all settings"))
+        })?;
+        config.check()?;
+        Ok((config, redact(&text)))
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        let positive = [
+            ("journal.cache_mib", self.journal.cache_mib),
+            ("journal.cached_spans", self.journal.cached_spans),
+            ("writer.queue_commands", self.writer.queue_commands),
+            ("writer.queue_mib", self.writer.queue_mib),
+            ("writer.batch_commands", self.writer.batch_commands),
+            ("writer.batch_mib", self.writer.batch_mib),
+            ("service.in_flight", self.service.in_flight),
+            ("service.readers", self.service.readers),
+            ("limits.spans_per_append", self.limits.spans_per_append),
+            ("limits.spans_per_directive", self.limits.spans_per_directive),
+        ];
+        for (name, value) in positive {
+            if value == 0 {
+                return Err(Failure::Usage(format!("{name} must be at least 1")));
+            }
+        }
+        const MAX_SPAN_MIB: u64 = 1_024;
+        if self.limits.span_mib == 0 || self.limits.span_mib > MAX_SPAN_MIB {
+            return Err(Failure::Usage(format!("limits.span_mib must be 1 to {MAX_SPAN_MIB}")));
+        }
+        Ok(())
+    }
+
+    /// How the engine runs.
+    pub(crate) fn options(&self) -> Options {
+        let mut options = Options {
+            limits: Limits {
+                spans_per_append: self.limits.spans_per_append,
+                span_bytes: self.limits.span_mib << 20,
+                spans_per_directive: self.limits.spans_per_directive,
+                claim_bytes: self.limits.claim_kib << 10,
+                label_bytes: self.limits.label_kib << 10,
+                remark_bytes: self.limits.remark_kib << 10,
+            },
+            queue_commands: self.writer.queue_commands,
+            queue_bytes: self.writer.queue_mib << 20,
+            batch_commands: self.writer.batch_commands,
+            batch_bytes: self.writer.batch_mib << 20,
+            cached_spans: self.journal.cached_spans,
+            ..Options::default()
+        };
+        options.store.cache_bytes = self.journal.cache_mib << 20;
+        options
+    }
+
+    /// How the verbs behave.
+    pub(crate) fn settings(&self) -> Settings {
+        let root = if self.backup.root.as_os_str().is_empty() {
+            let mut name = self.journal.dir.as_os_str().to_owned();
+            name.push("-backups");
+            PathBuf::from(name)
+        } else {
+            self.backup.root.clone()
+        };
+        Settings {
+            upload_bytes: self.uploads.mib << 20,
+            upload_ttl: Duration::from_secs(self.uploads.ttl_seconds),
+            span_bytes: self.limits.span_mib << 20,
+            window_bytes: self.limits.window_mib << 20,
+            backup_root: Some(root),
+            backup_anywhere: false,
+        }
+    }
+
+    /// How much the service takes on at a time.
+    pub(crate) fn bounds(&self) -> Bounds {
+        Bounds { in_flight: self.service.in_flight, readers: self.service.readers }
+    }
+
+    /// How long a stopping daemon waits for requests in flight.
+    pub(crate) fn deadline(&self) -> Duration {
+        Duration::from_secs(self.stop.deadline_seconds)
+    }
+}
+
+fn overlay(base: &mut Table, given: Table) {
+    for (key, value) in given {
+        match (base.get_mut(&key), value) {
+            (Some(Value::Table(base)), Value::Table(given)) => overlay(base, given),
+            (_, value) => {
+                base.insert(key, value);
+            }
+        }
+    }
+}
+
+/// Hides user and password in URLs.
+fn redact(text: &str) -> String {
+    let line = |line: &str| match (line.starts_with("url"), line.find("://"), line.rfind('@')) {
+        (true, Some(scheme), Some(at)) if at > scheme => {
+            format!("{}***{}", &line[..scheme + 3], &line[at..])
+        }
+        _ => line.to_owned(),
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn global(nats: Option<&str>) -> Global {
+        Global {
+            nats: nats.map(str::to_owned),
+            creds: None,
+            journal: None,
+            tenant: "default".into(),
+            principal: "cli".into(),
+            session: None,
+            json: false,
+        }
+    }
+
+    fn load(text: &str) -> Result<(Config, String), Failure> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        Config::load(Some(file.path()), &global(None))
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_libraries() {
+        let (config, _) = Config::load(None, &global(None)).unwrap();
+        assert_eq!(config.options().limits, Limits::default());
+        assert_eq!(config.options().queue_bytes, Options::default().queue_bytes);
+        assert_eq!(config.options().store.cache_bytes, Options::default().store.cache_bytes);
+        assert_eq!(config.bounds().in_flight, Bounds::default().in_flight);
+        assert_eq!(config.settings().upload_bytes, Settings::default().upload_bytes);
+    }
+
+    #[test]
+    fn a_file_overrides_only_what_it_names() {
+        let (config, _) = load("[writer]\nbatch_mib = 2\n").unwrap();
+        assert_eq!(config.options().batch_bytes, 2 << 20);
+        assert_eq!(config.options().batch_commands, 2_048);
+    }
+
+    #[test]
+    fn unknown_keys_wrong_types_and_zeros_are_refused() {
+        for (text, says) in [
+            ("[writer]\nbatch_mb = 2\n", "batch_mb"),
+            ("[wrter]\n", "wrter"),
+            ("[writer]\nbatch_mib = \"2\"\n", "invalid type"),
+            ("[writer]\nbatch_mib = 0\n", "writer.batch_mib"),
+            ("[log]\nformat = \"xml\"\n", "xml"),
+            ("[limits]\nspan_mib = 5000\n", "limits.span_mib"),
+            ("writer = 3\n", "writer"),
+            ("[", "expected"),
+        ] {
+            let message = load(text).unwrap_err().to_string();
+            assert!(message.contains(says), "{text:?}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_dump_hides_secrets() {
+        let url = Some("nats://me:secret@host:4222");
+        let (config, dump) = Config::load(None, &global(url)).unwrap();
+        assert_eq!(config.nats.url, "nats://me:secret@host:4222");
+        assert!(dump.contains("nats://***@host:4222"), "{dump}");
+        assert!(!dump.contains("secret"), "{dump}");
+    }
+}

@@ -1,0 +1,83 @@
+//! Failures at the edge: what happened, what to do next, which exit code.
+
+use std::process::ExitCode;
+
+use lacuna_client::ClientError;
+use lacuna_engine::{EngineError, StoreError};
+use lacuna_wire::{Code, WireError};
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Done = 0,
+    Failed = 1,
+    Usage = 2,
+    /// A rule said no: not reversible, contract, held.
+    Rejected = 3,
+    /// Not found or lost; the output says which.
+    Lost = 4,
+    /// The journal is damaged.
+    Damaged = 5,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error("{0}")]
+    Wire(#[from] WireError),
+    #[error(transparent)]
+    Client(ClientError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    #[error(transparent)]
+    Connect(#[from] lacuna_nats::ConnectError),
+    #[error("{doing}: {source}")]
+    Io { doing: String, source: std::io::Error },
+    #[error("{0}")]
+    Usage(String),
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Refused(error) => Self::Wire(error),
+            other => Self::Client(other),
+        }
+    }
+}
+
+impl Failure {
+    pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let doing = doing.into();
+        move |source| Self::Io { doing, source }
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Wire(error) => match error.code {
+                Code::BadRequest => Exit::Usage,
+                Code::NotPermitted | Code::ContractViolation => Exit::Rejected,
+                Code::UnknownSession | Code::UnknownSpan | Code::NotRecoverable => Exit::Lost,
+                _ => Exit::Failed,
+            },
+            Self::Store(StoreError::Damaged(_))
+            | Self::Engine(EngineError::Store(StoreError::Damaged(_))) => Exit::Damaged,
+            Self::Usage(_) => Exit::Usage,
+            _ => Exit::Failed,
+        }
+    }
+
+    pub(crate) fn print(&self) {
+        anstream::eprintln!("{}: {self}", crate::output::warning("lacuna"));
+    }
+}

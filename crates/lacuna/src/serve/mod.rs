@@ -1,0 +1,133 @@
+//! The daemon: journal, broker, service, and their end.
+
+mod broker;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lacuna_engine::Journal;
+use lacuna_nats::Access;
+use lacuna_verbs::Service;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::args::{Global, Serve};
+use crate::backend::DEFAULT_NATS;
+use crate::config::Config;
+use crate::failure::{Exit, Failure};
+use crate::telemetry;
+
+/// How often the daemon looks whether its journal still writes.
+const HEARTBEAT: Duration = Duration::from_millis(200);
+
+/// Runs the daemon until a signal or a failure of the journal.
+pub(crate) fn run(global: &Global, args: &Serve) -> Result<Exit, Failure> {
+    let (config, dump) = Config::load(args.config.as_deref(), global)?;
+    if args.dump_config {
+        anstream::print!("{dump}");
+        return Ok(Exit::Done);
+    }
+    if args.check {
+        anstream::println!("the configuration is valid");
+        return Ok(Exit::Done);
+    }
+    telemetry::start(&config.log)?;
+    let journal = Arc::new(Journal::open(&config.journal.dir, config.options())?);
+    let head = journal.head();
+    tracing::info!(
+        journal = journal.id(),
+        dir = %config.journal.dir.display(),
+        seq = head.seq,
+        "the journal is open"
+    );
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::io("starting the runtime"))?;
+    let outcome = runtime.block_on(serve(&config, Arc::clone(&journal)));
+    // Blocking readers hold the journal only for one question; they are not waited for long.
+    runtime.shutdown_timeout(Duration::from_secs(2));
+    let closed = journal.close()?;
+    tracing::info!(seq = closed.seq, "the journal is closed");
+    outcome
+}
+
+async fn serve(config: &Config, journal: Arc<Journal>) -> Result<Exit, Failure> {
+    let mut signals = Signals::new().map_err(Failure::io("listening for signals"))?;
+    let (access, private) = tokio::select! {
+        found = find_broker(config) => found?,
+        () = signals.recv() => return Ok(Exit::Done),
+    };
+    let client = lacuna_nats::connect(&access).await?;
+    let service = Service::new(Arc::clone(&journal), config.settings());
+    let starting = lacuna_nats::serve(client, service, config.bounds());
+    let serving = tokio::select! {
+        serving = starting => {
+            serving.map_err(|error| Failure::Other(format!("subscribing: {error}")))?
+        }
+        () = signals.recv() => return Ok(Exit::Done),
+    };
+    tracing::info!(journal = journal.id(), "ready");
+    let failed = loop {
+        tokio::select! {
+            () = signals.recv() => break false,
+            () = tokio::time::sleep(HEARTBEAT) => {
+                if journal.failed() {
+                    break true;
+                }
+            }
+        }
+    };
+    tracing::info!("stopping; a second signal ends at once");
+    tokio::select! {
+        () = serving.stop(config.deadline()) => {}
+        () = signals.recv() => tracing::warn!("ending without waiting for requests in flight"),
+    }
+    if let Some(broker) = private {
+        broker.stop().await;
+    }
+    if failed {
+        return Err(Failure::Other(
+            "the journal failed and takes no more writes: see the log above, then start again".into(),
+        ));
+    }
+    Ok(Exit::Done)
+}
+
+/// The broker that is configured; else the usual one; else a private one.
+async fn find_broker(config: &Config) -> Result<(Access, Option<broker::Broker>), Failure> {
+    let credentials = &config.nats.credentials;
+    let access = |url: &str| Access {
+        url: url.to_owned(),
+        credentials: (!credentials.as_os_str().is_empty()).then(|| credentials.clone()),
+        name: "lacuna".to_owned(),
+    };
+    if !config.nats.url.is_empty() {
+        return Ok((access(&config.nats.url), None));
+    }
+    if lacuna_nats::connect_once(&access(DEFAULT_NATS)).await.is_ok() {
+        return Ok((access(DEFAULT_NATS), None));
+    }
+    let broker = broker::Broker::start(&config.journal.dir).await?;
+    Ok((access(DEFAULT_NATS), Some(broker)))
+}
+
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn recv(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
