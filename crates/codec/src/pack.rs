@@ -9,7 +9,7 @@
 //!      6    2  number of payloads
 //!      8    8  base: the seq that the directory counts from
 //!     16    4  length of the payloads before compression
-//!     20    …  directory: seq less base (u32), length (u32); and again
+//!     20    …  directory: seq less base (u32, ascending), length (u32); and again
 //!      …    …  the payloads, one behind the other, compressed together
 //! ```
 
@@ -98,7 +98,13 @@ impl Pack {
         let (base, raw_length) = (reader.u64()?, reader.u32()? as usize);
         let mut directory = Vec::with_capacity(usize::from(count));
         for _ in 0..count {
-            directory.push((reader.u32()?, reader.u32()?));
+            let (delta, length) = (reader.u32()?, reader.u32()?);
+            if directory.last().is_some_and(|(last, _)| *last >= delta)
+                || base.checked_add(u64::from(delta)).is_none()
+            {
+                return Err(reader.damaged("its directory is out of order"));
+            }
+            directory.push((delta, length));
         }
         let total: u64 = directory.iter().map(|(_, length)| u64::from(*length)).sum();
         if total != raw_length as u64 {
@@ -125,6 +131,6 @@ impl Pack {
 
     /// The seqs of the payloads that it holds.
     pub fn seqs(&self) -> impl Iterator<Item = u64> + '_ {
-        self.directory.iter().map(|(delta, _)| self.base.saturating_add(u64::from(*delta)))
+        self.directory.iter().map(|(delta, _)| self.base + u64::from(*delta))
     }
 }

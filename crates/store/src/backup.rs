@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use lacuna_codec::Block;
 use redb::{
-    Database, Key, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, Value,
+    Builder, Database, Key, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, Value,
 };
 
 use crate::StoreError;
@@ -15,6 +16,9 @@ use crate::tables::{
 
 /// Bytes copied in one transaction: bounds the memory that a copy takes.
 const BATCH_BYTES: usize = 16 << 20;
+
+/// Pages of the copy kept in memory: it is written once, from front to back.
+const CACHE_BYTES: usize = 16 << 20;
 
 /// What was copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,8 +52,13 @@ impl Store {
             std::fs::remove_file(&partial).map_err(|e| io("removing", e))?;
         }
         let read = self.db.begin_read()?;
-        let seq = read.open_table(EVENTS)?.last()?.map_or(0, |(key, _)| key.value());
-        let copy = Database::create(&partial)
+        let seq = match read.open_table(EVENTS)?.last()? {
+            None => 0,
+            Some((_, value)) => Block::open(value.value())?.end() - 1,
+        };
+        let copy = Builder::new()
+            .set_cache_size(CACHE_BYTES)
+            .create(&partial)
             .map_err(|error| StoreError::Database(error.into()))?;
         let mut report = BackupReport { seq, rows: 0, bytes: 0 };
         copy_table(&read, &copy, META, &mut report, &mut progress)?;

@@ -56,9 +56,16 @@ impl Snapshot {
 }
 
 impl Store {
-    /// Makes a commit durable. On an error it may or may not have happened, every later call fails,
+    /// Makes a commit durable. Panics if it does not begin right behind the head. On an error it may or may not have happened, every later call fails,
     /// and the process should end; the next open finds out.
     pub fn append(&self, commit: &Commit) -> Result<(), StoreError> {
+        assert!(
+            commit.first == self.head().seq + 1 && commit.first <= commit.last,
+            "events {} to {} behind {}: a block never takes another one's place",
+            commit.first,
+            commit.last,
+            self.head().seq
+        );
         let result = self.write(|write| {
             write.open_table(EVENTS)?.insert(commit.first, commit.block.as_slice())?;
             write_payloads(write, &commit.payloads)?;

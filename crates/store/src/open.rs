@@ -68,7 +68,7 @@ impl Store {
         let file = folder.journal();
         let opened = defensively(|| builder.create(&file))?;
         let db = opened.map_err(|error| refused(error, path))?;
-        let store = Self::start(db, Some(folder.clone()))?;
+        let store = defensively(|| Self::start(db, Some(folder.clone())))??;
         folder.sync().map_err(|source| StoreError::Folder { folder: path.to_owned(), source })?;
         if suspicious {
             folder.clear_failed()?;
@@ -85,7 +85,7 @@ impl Store {
         builder.set_cache_size(options.cache_bytes);
         let opened = defensively(|| builder.create_with_backend(backend))?;
         let db = opened.map_err(|error| refused(error, Path::new("(backend)")))?;
-        Self::start(db, None)
+        defensively(|| Self::start(db, None))?
     }
 
     fn start(db: Database, folder: Option<Folder>) -> Result<Self, StoreError> {

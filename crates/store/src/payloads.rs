@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lacuna_codec::Pack;
 use lacuna_core::{Digest, SpanState};
-use redb::{ReadOnlyTable, ReadableDatabase};
+use redb::{ReadOnlyTable, ReadTransaction, ReadableDatabase};
 
 use crate::open::Store;
 use crate::tables::{CHUNKS, PAYLOADS};
@@ -32,13 +32,17 @@ pub struct PayloadReader {
 impl Store {
     /// A reader of payloads as of the last commit. Do not keep it: while it lives, the file grows.
     pub fn payloads(&self) -> Result<PayloadReader, StoreError> {
-        let read = self.db.begin_read()?;
-        let (packs, chunks) = (read.open_table(PAYLOADS)?, read.open_table(CHUNKS)?);
-        Ok(PayloadReader { packs, chunks, last: None })
+        PayloadReader::at(&self.db.begin_read()?)
     }
 }
 
 impl PayloadReader {
+    /// A reader of payloads as of the commit that this transaction reads.
+    pub(crate) fn at(read: &ReadTransaction) -> Result<Self, StoreError> {
+        let (packs, chunks) = (read.open_table(PAYLOADS)?, read.open_table(CHUNKS)?);
+        Ok(Self { packs, chunks, last: None })
+    }
+
     /// Reads a span's payload back and compares its digest.
     pub fn read_span(&mut self, span: &SpanState) -> Result<Stored, StoreError> {
         self.read(span.seq, &span.digest, span.bytes)

@@ -24,6 +24,9 @@ impl Store {
         after: &str,
         limit: usize,
     ) -> Result<Vec<String>, StoreError> {
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
         let names = self.db.begin_read()?.open_table(SESSIONS)?;
         let start = format!("{tenant}/{after}");
         let mut found = Vec::new();
@@ -79,6 +82,7 @@ impl Store {
         let mut changed = false;
         let state = Arc::make_mut(state);
         each_event(&read, state.number, from, |recorded| {
+            follows(state, &recorded)?;
             state.evolve(&recorded);
             changed = true;
             Ok(true)
@@ -111,18 +115,29 @@ pub(crate) fn fold(
     state: &mut Option<SessionState>,
     recorded: &Recorded,
 ) -> Result<(), StoreError> {
-    let damaged = |why: &str| {
-        Err(StoreError::Damaged(format!("session {}: {why}", recorded.session.0)))
-    };
     match state {
         None if recorded.version == 1 && matches!(recorded.event, Event::SessionOpened(_)) => {
             *state = SessionState::open(recorded);
         }
-        None => return damaged("its first event does not open it"),
-        Some(state) if recorded.version == state.version + 1 => state.evolve(recorded),
-        Some(_) => return damaged("its versions have a gap"),
+        None => return Err(damaged(recorded, "its first event does not open it")),
+        Some(state) => {
+            follows(state, recorded)?;
+            state.evolve(recorded);
+        }
     }
     Ok(())
+}
+
+/// Refuses an event that is not the next one of this state.
+fn follows(state: &SessionState, recorded: &Recorded) -> Result<(), StoreError> {
+    if state.version.checked_add(1) == Some(recorded.version) {
+        return Ok(());
+    }
+    Err(damaged(recorded, "its versions have a gap"))
+}
+
+fn damaged(recorded: &Recorded, why: &str) -> StoreError {
+    StoreError::Damaged(format!("session {}: {why}", recorded.session.0))
 }
 
 fn latest_snapshot(
@@ -132,9 +147,11 @@ fn latest_snapshot(
 ) -> Result<Option<SessionState>, StoreError> {
     let table = read.open_table(SNAPSHOTS)?;
     let newest = table.range((session.0, 0)..=(session.0, version))?.next_back().transpose()?;
-    let Some((_, value)) = newest else { return Ok(None) };
+    let Some((key, value)) = newest else { return Ok(None) };
+    let (_, version) = key.value();
     match decode_snapshot(value.value()) {
-        Ok(state) => Ok(state.filter(|state| state.number == session)),
+        // One that is filed under another name than its own is no shortcut to anything.
+        Ok(state) => Ok(state.filter(|s| s.number == session && s.version == version)),
         Err(error) => {
             tracing::warn!(session = session.0, %error, "a snapshot is damaged; folding instead");
             Ok(None)

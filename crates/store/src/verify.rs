@@ -2,14 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use lacuna_codec::{Block, block_hash, encode_snapshot};
+use lacuna_codec::{Block, block_hash, decode_snapshot, encode_snapshot};
 use lacuna_core::{Digest, Event, Recorded, SessionNo, SpanId, Storage};
-use redb::{ReadTransaction, ReadableDatabase, ReadableTable};
+use redb::{ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata};
 
 use crate::StoreError;
-use crate::open::Store;
-use crate::payloads::Stored;
-use crate::sessions::fold;
+use crate::open::{Head, Store};
+use crate::payloads::{PayloadReader, Stored};
+use crate::sessions::{each_event, fold};
 use crate::tables::{EVENTS, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
 
 /// What to verify.
@@ -63,16 +63,25 @@ impl Store {
         options: &VerifyOptions,
         mut progress: impl FnMut(u64),
     ) -> Result<VerifyReport, StoreError> {
+        // Taken first: what is committed from here on is in neither or only in the transaction.
+        let head = self.head();
         let read = self.db.begin_read()?;
         let mut check = Check::new(options);
-        check.blocks(self, &read, &mut progress)?;
-        check.unexplained();
-        if options.from <= 1 && options.to >= self.head().seq {
+        check.blocks(head, &read, &mut progress)?;
+        check.unexplained(&read)?;
+        if options.from <= 1 && reaches_the_end(&read, options.to)? {
+            check.index(&read)?;
             check.names(&read)?;
             check.snapshots(&read)?;
         }
         Ok(check.report)
     }
+}
+
+/// Whether no block begins behind this seq.
+fn reaches_the_end(read: &ReadTransaction, to: u64) -> Result<bool, StoreError> {
+    let last = read.open_table(EVENTS)?.last()?.map(|(key, _)| key.value());
+    Ok(last.is_none_or(|last| last <= to))
 }
 
 struct Check<'a> {
@@ -82,6 +91,8 @@ struct Check<'a> {
     sessions: HashMap<SessionNo, (u64, Digest)>,
     opened: HashMap<String, SessionNo>,
     lost: HashSet<(SessionNo, SpanId)>,
+    /// Rows of the sessions' index that lead to the event that they name.
+    indexed: u64,
     /// Payloads not found whole: a lossy commitment must name each.
     missing: Vec<(u64, SessionNo, SpanId, String)>,
 }
@@ -94,6 +105,7 @@ impl<'a> Check<'a> {
             sessions: HashMap::new(),
             opened: HashMap::new(),
             lost: HashSet::new(),
+            indexed: 0,
             missing: Vec::new(),
         }
     }
@@ -106,13 +118,13 @@ impl<'a> Check<'a> {
 
     fn blocks(
         &mut self,
-        store: &Store,
+        head: Head,
         read: &ReadTransaction,
         progress: &mut impl FnMut(u64),
     ) -> Result<(), StoreError> {
         let events = read.open_table(EVENTS)?;
         let index = read.open_table(SESSION_BLOCKS)?;
-        let mut payloads = store.payloads()?;
+        let mut payloads = PayloadReader::at(read)?;
         let begin = events.range(..=self.options.from)?.next_back().transpose()?;
         let begin = begin.map_or(self.options.from, |(key, _)| key.value());
         let mut chain: Option<(Digest, u64)> = (begin <= 1).then(|| (Digest::default(), 1));
@@ -131,8 +143,12 @@ impl<'a> Check<'a> {
                 self.fault(Some(first), format!("the block here begins at {}", block.first));
             }
             if let Some((previous, expected)) = chain {
-                if expected != first {
-                    self.fault(Some(expected), format!("events {expected} to {first} are missing"));
+                if first > expected {
+                    let what = format!("events {expected} to {} are missing", first - 1);
+                    self.fault(Some(expected), what);
+                }
+                if first < expected {
+                    self.fault(Some(first), "the block overlaps the one before it");
                 }
                 if previous != block.previous {
                     self.fault(Some(first), "the block does not follow the one before it");
@@ -151,7 +167,9 @@ impl<'a> Check<'a> {
                 };
                 if begun.insert(recorded.session) {
                     let row = index.get((recorded.session.0, recorded.version))?;
-                    if row.map(|row| row.value()) != Some(first) {
+                    if row.map(|row| row.value()) == Some(first) {
+                        self.indexed += 1;
+                    } else {
                         self.fault(Some(recorded.seq), "the session's index misses this block");
                     }
                 }
@@ -163,7 +181,6 @@ impl<'a> Check<'a> {
         if let Some((hash, end)) = chain
             && self.options.to == u64::MAX
         {
-            let head = store.head();
             if head.seq >= end || (head.seq + 1 == end && head.block != hash) {
                 self.fault(Some(head.seq), "the journal ends before its head");
             }
@@ -180,6 +197,9 @@ impl<'a> Check<'a> {
                 if recorded.session.0 != recorded.seq || recorded.version != 1 {
                     self.fault(at, "a session opens under another number than its seq");
                 }
+                if recorded.previous != Digest::default() {
+                    self.fault(at, "a session's first event follows another one");
+                }
                 self.opened.insert(opened.key.to_string(), recorded.session);
             }
             (None, _) if self.options.from <= 1 => {
@@ -195,17 +215,13 @@ impl<'a> Check<'a> {
                 }
             }
         }
-        if let Event::LossyCommitted(event) = &recorded.event {
-            for lost in &event.spans {
-                self.lost.insert((recorded.session, lost.span.clone()));
-            }
-        }
+        self.commitments(recorded);
     }
 
     fn payload(
         &mut self,
         recorded: &Recorded,
-        payloads: &mut crate::PayloadReader,
+        payloads: &mut PayloadReader,
     ) -> Result<(), StoreError> {
         let (span, digest, bytes) = match &recorded.event {
             Event::SpanRecorded(e) if e.storage == Storage::Journal => {
@@ -228,12 +244,49 @@ impl<'a> Check<'a> {
     }
 
     /// Every payload that is not whole must be named by a lossy commitment (I3).
-    fn unexplained(&mut self) {
+    fn unexplained(&mut self, read: &ReadTransaction) -> Result<(), StoreError> {
+        let mut followed = HashSet::new();
         for (seq, session, span, found) in std::mem::take(&mut self.missing) {
+            if followed.insert(session) {
+                self.follow(read, session)?;
+            }
             if !self.lost.contains(&(session, span.clone())) {
                 self.fault(Some(seq), format!("{span}: {found}, and no event says so"));
             }
         }
+        Ok(())
+    }
+
+    /// Looks for lossy commitments of a session behind the range: they come later than the loss.
+    fn follow(&mut self, read: &ReadTransaction, session: SessionNo) -> Result<(), StoreError> {
+        let last = self.sessions.get(&session).map_or(0, |(version, _)| *version);
+        let followed = each_event(read, session, last.saturating_add(1), |recorded| {
+            self.commitments(&recorded);
+            Ok(true)
+        });
+        match followed {
+            // What is damaged behind the range is not asked for, and explains nothing.
+            Ok(()) | Err(StoreError::Damaged(_) | StoreError::Newer { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn commitments(&mut self, recorded: &Recorded) {
+        if let Event::LossyCommitted(event) = &recorded.event {
+            for lost in &event.spans {
+                self.lost.insert((recorded.session, lost.span.clone()));
+            }
+        }
+    }
+
+    /// Every event was found by its row; rows beyond those lead nowhere.
+    fn index(&mut self, read: &ReadTransaction) -> Result<(), StoreError> {
+        let rows = read.open_table(SESSION_BLOCKS)?.len()?;
+        if rows > self.indexed {
+            let what = format!("{} rows of the sessions' index lead nowhere", rows - self.indexed);
+            self.fault(None, what);
+        }
+        Ok(())
     }
 
     fn names(&mut self, read: &ReadTransaction) -> Result<(), StoreError> {
@@ -254,22 +307,31 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// Projections are folds (I4): each snapshot must be, byte for byte, what its events give.
+    /// Projections are folds (I4): each snapshot must be, byte for byte, what its events give. The
+    /// bytes compared are encoded here and now: another zstd may have compressed the stored ones.
     fn snapshots(&mut self, read: &ReadTransaction) -> Result<(), StoreError> {
         let snapshots = read.open_table(SNAPSHOTS)?;
         for entry in snapshots.iter()? {
             let (key, value) = entry?;
             let (session, version) = key.value();
+            let stored = match decode_snapshot(value.value()) {
+                Ok(Some(stored)) => Ok(stored),
+                // Of another format: it is passed over when loading, too.
+                Ok(None) => continue,
+                Err(error) => Err(error),
+            };
             let mut state = None;
-            let folded = crate::sessions::each_event(read, SessionNo(session), 1, |recorded| {
+            let folded = each_event(read, SessionNo(session), 1, |recorded| {
                 if recorded.version > version {
                     return Ok(false);
                 }
                 fold(&mut state, &recorded)?;
                 Ok(true)
             });
-            let same = match (&folded, &state) {
-                (Ok(()), Some(state)) => encode_snapshot(state)? == value.value(),
+            let same = match (&folded, &state, &stored) {
+                (Ok(()), Some(state), Ok(stored)) => {
+                    stored.version == version && encode_snapshot(state)? == encode_snapshot(stored)?
+                }
                 _ => false,
             };
             self.report.snapshots += 1;

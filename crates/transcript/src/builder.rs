@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::fields::{self, Remainder};
 use crate::lines::{Piece, Shape};
-use crate::names::SpanIds;
+use crate::names::{self, SpanIds};
 use crate::record::{BYTES, Draft, JSON, SPAN_MAX, TEXT};
 use crate::report::Notes;
 use crate::window::Window;
@@ -50,11 +50,10 @@ impl Builder {
         Source { format: self.format.word().to_owned(), id, parent: None, time: None }
     }
 
-    /// A source record is being read; gives its number, from 1.
-    pub(crate) fn record(&mut self, bytes: usize) -> u64 {
+    /// A source record is being read.
+    pub(crate) fn record(&mut self, bytes: usize) {
         self.report.records += 1;
         self.report.bytes += bytes as u64;
-        self.report.records
     }
 
     pub(crate) fn understood(&mut self) {
@@ -147,14 +146,14 @@ impl Builder {
     }
 
     /// Keeps a piece of input that is no JSON value.
-    pub(crate) fn keep_broken(&mut self, piece: &Piece<'_>, record: u64) {
+    pub(crate) fn keep_broken(&mut self, piece: &Piece<'_>) {
         let media = match piece.shape {
             Shape::NotUtf8 | Shape::NulRun => BYTES,
             _ => TEXT,
         };
         self.report.kept_raw += 1;
         let source = self.source(None);
-        let wish = format!("r{record}");
+        let wish = names::of_bytes(piece.bytes);
         self.note(
             match piece.shape {
                 Shape::TornTail => "unfinished records at the end, kept as they are",

@@ -100,6 +100,12 @@ impl SessionNames {
     }
 }
 
+/// The id of a record that has none of its own: from its bytes, so that the next part of the same
+/// transcript, or a longer copy of it, gives the same record the same id and another one another.
+pub(crate) fn of_bytes(bytes: &[u8]) -> String {
+    format!("r-{}", &Digest::of(bytes).to_string()[..12])
+}
+
 /// The file's name without folders and extension.
 pub(crate) fn stem(path: &str) -> &str {
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);

@@ -104,6 +104,12 @@ impl Replay {
         found.unwrap_or_else(|| panic!("{id} is not among {ids:?}"))
     }
 
+    /// The id of the n-th record (from 1) that the source gave no id.
+    pub(crate) fn nameless(&self, n: usize) -> String {
+        let ids = self.spans.iter().map(|span| span.id.as_ref().unwrap().to_string());
+        ids.filter(|id| id.starts_with("r-")).nth(n - 1).unwrap()
+    }
+
     pub(crate) fn content(&self, id: &str) -> String {
         String::from_utf8(bytes(self.span(id)).to_vec()).unwrap()
     }

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use lacuna_core::SessionKey;
+use lacuna_core::{Refusal, SessionKey};
 use lacuna_engine::Journal;
-use lacuna_wire::{Code, Group, Target, WireError, find};
+use lacuna_wire::{Code, Group, Target, WireError, find, parse};
 
 use crate::call::{Call, Job, Responder, ready};
+use crate::error::wire_error;
 use crate::uploads::Uploads;
 use crate::{commands, journal, queries};
 
@@ -116,7 +117,17 @@ impl Service {
         };
         let key = SessionKey { tenant: subject.tenant.clone(), session: session.clone() };
         match subject.verb.as_str() {
-            "put-open" | "put-chunk" | "put-close" => {
+            "put-open" => {
+                let (request, max) = (parse(call.body)?, call.max_reply);
+                Ok(Work::Question(Box::new(move |inner| {
+                    let state = inner.journal.state(&key).map_err(wire_error)?;
+                    if let Some(closed_at) = state.closed_at {
+                        return Err(Refusal::SessionClosed(closed_at).into());
+                    }
+                    inner.uploads.open(&request, &key, max)
+                })))
+            }
+            "put-chunk" | "put-close" => {
                 self.0.uploads.begin(call, &key).map(Work::Done)
             }
             "expand" | "window" | "durability" | "tombstones" | "history" => {

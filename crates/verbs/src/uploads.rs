@@ -62,11 +62,11 @@ impl Uploads {
         table.uploads.len()
     }
 
+    /// `put-chunk` and `put-close`.
     pub(crate) fn begin(&self, call: &Call<'_>, key: &SessionKey) -> Result<Vec<u8>, WireError> {
         let mut table = self.table.lock();
         table.forget_unused(self.ttl);
         match call.subject.verb.as_str() {
-            "put-open" => encode(&self.open(&mut table, parse(call.body)?, key, call.max_reply)?),
             "put-chunk" => encode(&table.chunk(&parse(call.body)?, key)?),
             _ => encode(&table.close(&parse(call.body)?, key)?),
         }
@@ -82,13 +82,15 @@ impl Uploads {
         })
     }
 
-    fn open(
+    /// `put-open`, in a session that is open.
+    pub(crate) fn open(
         &self,
-        table: &mut Table,
-        request: PutOpenRequest,
+        request: &PutOpenRequest,
         key: &SessionKey,
         max_reply: usize,
-    ) -> Result<PutOpenReply, WireError> {
+    ) -> Result<Vec<u8>, WireError> {
+        let mut table = self.table.lock();
+        table.forget_unused(self.ttl);
         if request.bytes > self.span_bytes {
             let message = format!(
                 "a span's content: {} bytes are over the limit of {}; split the content",
@@ -116,7 +118,7 @@ impl Uploads {
             },
         );
         let room = max_reply.saturating_sub(CHUNK_OVERHEAD) / 4 * 3;
-        Ok(PutOpenReply { upload: name, chunk_bytes: room.clamp(1, 4 << 20) as u64 })
+        encode(&PutOpenReply { upload: name, chunk_bytes: room.clamp(1, 4 << 20) as u64 })
     }
 }
 

@@ -20,6 +20,9 @@ pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, WireError> {
         )));
     }
     check_depth(body)?;
+    if body.trim_ascii_start().first() != Some(&b'{') {
+        return Err(WireError::bad_request("the body is no JSON object: send one"));
+    }
     serde_json::from_slice(body).map_err(|error| {
         let advice = if error.is_data() {
             "compare the request with its schema"
@@ -28,6 +31,50 @@ pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, WireError> {
         };
         WireError::bad_request(format!("{error}: {advice}"))
     })
+}
+
+/// Reads objects where the contract has objects. Derived readers would also take a list of the
+/// fields in order, which nobody means to send.
+pub(crate) mod object {
+    use std::fmt;
+    use std::marker::PhantomData;
+
+    use serde::de::value::MapAccessDeserializer;
+    use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+
+    struct Object<T>(T);
+
+    impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct OnlyMaps<T>(PhantomData<T>);
+            impl<'de, T: Deserialize<'de>> Visitor<'de> for OnlyMaps<T> {
+                type Value = Object<T>;
+                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str("an object")
+                }
+                fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+                    T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+                }
+            }
+            deserializer.deserialize_map(OnlyMaps(PhantomData))
+        }
+    }
+
+    /// A list of objects.
+    pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<T>, D::Error> {
+        let objects = Vec::<Object<T>>::deserialize(deserializer)?;
+        Ok(objects.into_iter().map(|Object(value)| value).collect())
+    }
+
+    /// An object, or null for none.
+    pub(crate) fn optional<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+        deserializer: D,
+    ) -> Result<Option<T>, D::Error> {
+        let object = Option::<Object<T>>::deserialize(deserializer)?;
+        Ok(object.map(|Object(value)| value))
+    }
 }
 
 /// Refuses nesting beyond [`MAX_DEPTH`] in one pass over the bytes, before anything recurses.
@@ -89,11 +136,22 @@ mod tests {
         assert!(message(b"{\"window_tokens\":1,\"x\":2}").contains("unknown field `x`"));
         assert!(message(b"{\"window_tokens\":1").contains("send one JSON object"));
         assert!(message(b"{\"window_tokens\":1}{}").contains("trailing"));
+        assert!(message(b"[1]").contains("no JSON object"));
         assert!(message(b"").contains("missing field `window_tokens`"));
         assert!(message(b"\xff").contains("not UTF-8"));
         assert!(message(b"{\"labels\":{\"a\":\"\\ud800\"},\"window_tokens\":1}").contains("surrogate"));
         assert!(message(&nested(65)).contains("64 levels"));
         assert!(!message(&nested(64)).contains("64 levels"));
+    }
+
+    #[test]
+    fn a_list_of_fields_is_no_object() {
+        use crate::session::{AppendRequest, WindowRequest};
+        assert!(parse::<WindowRequest>(b"[]").is_err());
+        assert!(parse::<WindowRequest>(b"{\"at\":[1]}").is_err());
+        assert!(parse::<WindowRequest>(b"{\"at\":{\"version\":1}}").is_ok());
+        let span = b"{\"spans\":[[\"a\",\"user\",\"user\",null,\"text\"]]}";
+        assert!(parse::<AppendRequest>(span).unwrap_err().message.contains("an object"));
     }
 
     #[test]

@@ -128,9 +128,7 @@ fn window_is_whole(state: &SessionState) {
     }
     for (span, index) in state.spans().iter().zip(0..) {
         let expected = match (state.outcome(span), span.pruned_under(), shown.get(&index)) {
-            (Outcome::Live | Outcome::Withheld, None, kind) if span.is_summary() => {
-                kind.is_some().then_some(EntryKind::Summary)
-            }
+            (Outcome::Live, None, _) if span.is_summary() => Some(EntryKind::Summary),
             (Outcome::Live, None, _) => Some(EntryKind::Span),
             (Outcome::Recoverable, None, _) => None,
             (Outcome::Withheld, None, kind) => kind.map(|_| EntryKind::Span),

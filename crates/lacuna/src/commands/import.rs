@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anstream::println;
+use lacuna_core::SpanId;
 use lacuna_transcript::{Format, Session, SourceFile, Step, detect, import};
+use lacuna_wire::Code;
 use lacuna_wire::session::{
     AppendRequest, OpenReply, OpenRequest, PruneReplyBody, PruneRequest, SpanBody,
     SummarizeReply, SummarizeRequest,
@@ -101,8 +103,9 @@ fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(path).map_err(Failure::io(format!("reading {}", path.display())))
 }
 
-/// Carries a session's steps out. Command ids follow from the session and the step, so an import
-/// that broke off goes on where it stopped.
+/// Carries a session's steps out. Command ids follow from what is asked and span ids from the
+/// source, so an import that broke off goes on where it stopped, and a transcript that has grown
+/// adds only what is new.
 pub(super) fn record(
     backend: &Backend,
     session: &Session,
@@ -118,17 +121,16 @@ pub(super) fn record(
         ..OpenRequest::default()
     };
     let _: OpenReply = backend.session(name, "open", &open)?;
-    for (number, step) in session.steps.iter().enumerate() {
-        let id = |part: usize| Some(format!("import-{number}-{part}"));
+    for step in &session.steps {
         match step {
             Step::Append(spans) => {
-                for (part, batch) in batches(spans).into_iter().enumerate() {
+                for batch in batches(spans) {
+                    // Spans of these ids are recorded once, however often they are sent.
                     let request = AppendRequest {
                         spans: batch.iter().map(SpanBody::from_span).collect(),
-                        command_id: id(part),
                         ..AppendRequest::default()
                     };
-                    backend.append(name, request)?;
+                    backend.append(name, request).map_err(|error| conflict(error, name))?;
                     progress(batch.len() as u64);
                 }
             }
@@ -137,7 +139,6 @@ pub(super) fn record(
                     id: Some(summary.to_string()),
                     covers: covers.iter().map(ToString::to_string).collect(),
                     text: text.clone(),
-                    command_id: id(0),
                     ..SummarizeRequest::default()
                 };
                 let _: SummarizeReply = backend.session(name, "summarize", &request)?;
@@ -148,7 +149,7 @@ pub(super) fn record(
                     spans: spans.iter().map(ToString::to_string).collect(),
                     replace_with: replace_with.as_ref().map(ToString::to_string),
                     reason: Some(reason.clone()),
-                    command_id: id(0),
+                    command_id: Some(prune_id(spans, replace_with.as_ref())),
                     ..PruneRequest::default()
                 };
                 prune(backend, name, &request)?;
@@ -170,6 +171,27 @@ fn prune(backend: &Backend, session: &str, request: &PruneRequest) -> Result<(),
         );
     }
     Ok(())
+}
+
+/// A conflict means that the session holds another transcript of the same name.
+fn conflict(error: Failure, session: &str) -> Failure {
+    match error {
+        Failure::Wire(error) if error.code == Code::SpanConflict => Failure::Other(format!(
+            "session {session} holds another transcript with the same ids ({}): import this one \
+             under another name with --session",
+            error.message
+        )),
+        other => other,
+    }
+}
+
+/// The same prune of the same transcript has the same id.
+fn prune_id(spans: &[SpanId], replace_with: Option<&SpanId>) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for span in spans.iter().chain(replace_with) {
+        hasher.update(span.as_str().as_bytes()).update(b" ");
+    }
+    format!("import-{}", &hasher.finalize().to_hex()[..32])
 }
 
 fn batches(spans: &[lacuna_core::NewSpan]) -> Vec<&[lacuna_core::NewSpan]> {

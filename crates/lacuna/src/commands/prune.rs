@@ -33,9 +33,8 @@ pub(super) fn prune(context: &Context<'_>, args: args::Prune) -> Result<Exit, Fa
 
 /// Prints a verdict.
 pub(super) fn show(reply: &PruneReplyBody) {
-    let name = reply.directive.as_deref().unwrap_or("dry run");
     let reason = reply.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
-    println!("{} {}{reason}", heading(name), verdict(&reply.status));
+    println!("{} {}{reason}", heading(&reply.directive), verdict(&reply.status));
     if let Some(advice) = &reply.advice {
         println!("{advice}");
     }

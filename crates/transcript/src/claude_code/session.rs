@@ -11,6 +11,7 @@ use crate::builder::Builder;
 use crate::content;
 use crate::fields::{Fields, object, says_nothing};
 use crate::lines::Shape;
+use crate::names;
 use crate::{Format, Session};
 
 /// Fields that repeat on every record of a session; kept when they change.
@@ -67,15 +68,15 @@ impl Reader {
     }
 
     pub(super) fn record(&mut self, record: &Record<'_>) {
-        let number = self.builder.record(record.piece.bytes.len());
+        self.builder.record(record.piece.bytes.len());
         if !matches!(record.piece.shape, Shape::Value(_)) {
-            self.builder.keep_broken(&record.piece, number);
+            self.builder.keep_broken(&record.piece);
             return;
         }
         let bytes = record.piece.bytes;
         let Some(fields) = &record.fields else {
             let source = self.builder.source(None);
-            self.builder.keep_raw(bytes, "not-a-record", format!("r{number}"), &source);
+            self.builder.keep_raw(bytes, "not-a-record", names::of_bytes(bytes), &source);
             return;
         };
         let uuid = fields.word("uuid").filter(|uuid| !uuid.is_empty());
@@ -88,7 +89,7 @@ impl Reader {
             bytes,
             fields,
             kind: fields.text("type").unwrap_or_else(|| "untyped".to_owned()),
-            wish: uuid.unwrap_or_else(|| format!("r{number}")),
+            wish: uuid.unwrap_or_else(|| names::of_bytes(bytes)),
             source,
         };
         self.dispatch(&current);

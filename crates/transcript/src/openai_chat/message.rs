@@ -10,6 +10,7 @@ use crate::builder::{Builder, Call};
 use crate::content::{self, Answer, Labels, ResultOf};
 use crate::fields::{self, Fields, Remainder};
 use crate::lines::Shape;
+use crate::names;
 use crate::record::Draft;
 use crate::{Format, Session};
 
@@ -48,13 +49,13 @@ pub(super) fn read(conversation: Conversation<'_>, name: SessionName) -> Session
                 around += 1;
             }
             Item::Stray(piece) => {
-                let number = reader.builder.record(piece.bytes.len());
+                reader.builder.record(piece.bytes.len());
                 if matches!(piece.shape, Shape::Value(_)) {
                     let source = reader.builder.source(None);
-                    let wish = format!("r{number}");
+                    let wish = names::of_bytes(piece.bytes);
                     reader.builder.keep_raw(piece.bytes, "not-a-message", wish, &source);
                 } else {
-                    reader.builder.keep_broken(&piece, number);
+                    reader.builder.keep_broken(&piece);
                 }
             }
         }
@@ -64,7 +65,7 @@ pub(super) fn read(conversation: Conversation<'_>, name: SessionName) -> Session
 
 impl Reader {
     fn message(&mut self, value: &RawValue) {
-        let number = self.builder.record(value.get().len());
+        self.builder.record(value.get().len());
         let wish = format!("m{}", self.messages);
         self.messages += 1;
         let who = Fields::of(value).and_then(|fields| {
@@ -81,7 +82,7 @@ impl Reader {
         let Some((who, fields)) = who else {
             let source = self.builder.source(None);
             let bytes = value.get().as_bytes();
-            self.builder.keep_raw(bytes, "not-a-message", format!("r{number}"), &source);
+            self.builder.keep_raw(bytes, "not-a-message", names::of_bytes(bytes), &source);
             return;
         };
         self.builder.understood();

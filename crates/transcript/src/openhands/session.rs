@@ -8,6 +8,7 @@ use super::group::Group;
 use crate::builder::Builder;
 use crate::fields::Fields;
 use crate::lines::{Piece, Shape};
+use crate::names;
 use crate::{Format, Session};
 
 pub(super) struct Reader {
@@ -61,14 +62,19 @@ pub(super) fn read(group: &Group<'_>, name: SessionName) -> Session {
 
 impl Reader {
     fn event(&mut self, piece: &Piece<'_>) {
-        let number = self.builder.record(piece.bytes.len());
+        self.builder.record(piece.bytes.len());
         let Shape::Value(value) = piece.shape else {
-            self.builder.keep_broken(piece, number);
+            self.builder.keep_broken(piece);
             return;
         };
         let Some(fields) = Fields::of(value) else {
             let source = self.builder.source(None);
-            self.builder.keep_raw(piece.bytes, "not-an-event", format!("r{number}"), &source);
+            self.builder.keep_raw(
+                piece.bytes,
+                "not-an-event",
+                names::of_bytes(piece.bytes),
+                &source,
+            );
             return;
         };
         let id = fields.word("id").filter(|id| !id.is_empty());
@@ -77,7 +83,7 @@ impl Reader {
         let wish = match &id {
             Some(id) if numeric => format!("e{id}"),
             Some(id) => id.clone(),
-            None => format!("r{number}"),
+            None => names::of_bytes(piece.bytes),
         };
         let source =
             Source { parent, time: fields.word("timestamp"), ..self.builder.source(id.clone()) };

@@ -125,8 +125,8 @@ fn records_outside_the_conversation_are_kept_byte_for_byte() {
     let (session, replay) = one(ClaudeCode, &text);
     assert_eq!(replay.live(), ["u1"]);
     assert_eq!(replay.content("p1"), progress);
-    assert_eq!(replay.content("r1"), title);
-    assert_eq!(replay.content("r4"), "[1]");
+    assert_eq!(replay.content(&replay.nameless(1)), title);
+    assert_eq!(replay.content(&replay.nameless(2)), "[1]");
     assert_eq!(replay.span("h1").labels["raw"], "attachment:hook_success");
     assert_eq!(session.report.records, 5);
     assert_eq!((session.report.understood, session.report.kept_raw), (1, 4));

@@ -163,5 +163,5 @@ fn a_replaced_result_leaves_the_window() {
     let text = format!("{}\n{}\n{replaced}\n", call("a1", "t1"), result("u1", "t1"));
     let (_, replay) = one(ClaudeCode, &text);
     assert_eq!(replay.live(), ["t1"]);
-    assert_eq!(replay.content("r3"), replaced);
+    assert_eq!(replay.content(&replay.nameless(1)), replaced);
 }

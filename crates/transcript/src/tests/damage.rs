@@ -67,13 +67,13 @@ fn a_torn_tail_and_the_record_appended_to_it_are_both_kept() {
     let lines: Vec<_> = CLAUDE.lines().collect();
     let torn = format!("{}\n{}", lines[0], &lines[1][..70]);
     let (session, replay) = one(Format::ClaudeCode, &torn);
-    assert_eq!(replay.content("r2"), lines[1][..70]);
-    assert_eq!(replay.span("r2").labels["raw"], "torn-tail");
-    assert_eq!(replay.span("r2").media_type, "text/plain");
+    assert_eq!(replay.content(&replay.nameless(1)), lines[1][..70]);
+    assert_eq!(replay.span(&replay.nameless(1)).labels["raw"], "torn-tail");
+    assert_eq!(replay.span(&replay.nameless(1)).media_type, "text/plain");
     assert!(noted(&session, "unfinished records at the end, kept as they are: 1"));
     let (_, replay) = one(Format::ClaudeCode, &format!("{torn}{}\n", lines[1]));
     assert_eq!(replay.live(), ["u1", "t1"]);
-    assert_eq!(replay.content("r2"), lines[1][..70]);
+    assert_eq!(replay.content(&replay.nameless(1)), lines[1][..70]);
 }
 
 #[test]
@@ -82,9 +82,9 @@ fn bytes_that_are_no_text_are_kept_as_bytes() {
     input.extend_from_slice(b"{\"type\":\"user\",\"x\":\"\xff\xfe\"}\n\0\0\0");
     let sessions = import(Format::ClaudeCode, &[file("x", input)]);
     let replay = Replay::of(&sessions[0]);
-    assert_eq!(bytes(replay.span("r5")), b"{\"type\":\"user\",\"x\":\"\xff\xfe\"}");
-    assert_eq!(replay.span("r5").media_type, "application/octet-stream");
-    assert_eq!(bytes(replay.span("r6")), b"\0\0\0");
+    assert_eq!(bytes(replay.span(&replay.nameless(1))), b"{\"type\":\"user\",\"x\":\"\xff\xfe\"}");
+    assert_eq!(replay.span(&replay.nameless(1)).media_type, "application/octet-stream");
+    assert_eq!(bytes(replay.span(&replay.nameless(2))), b"\0\0\0");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn nothing_usable_is_an_error_and_text_is_kept() {
         assert_eq!(gzip.unwrap_err(), ImportError::NotATranscript { name: "a.gz".to_owned() });
         let (session, replay) = one(*format, "just some words\nand more");
         assert_eq!(session.report.raw["unparsable"], 1);
-        assert_eq!(replay.content("r1"), "just some words\nand more");
+        assert_eq!(replay.content(&replay.nameless(1)), "just some words\nand more");
     }
 }
 

@@ -92,7 +92,13 @@ fn every_conversation_in_a_file_is_a_session() {
     let first = Replay::of(&sessions[0]);
     assert_eq!(first.content("around0"), r#"{"task_id":0,"trial":1,"reward":0.5}"#);
     assert!(noted(&sessions[0], "empty files in this import: 1 (first: d/empty.json)"));
-    assert_eq!(Replay::of(&sessions[1]).content("r2"), r#"{"stray":true}"#);
+    assert_eq!(
+        {
+            let r = Replay::of(&sessions[1]);
+            r.content(&r.nameless(1))
+        },
+        r#"{"stray":true}"#
+    );
 }
 
 #[test]
@@ -124,6 +130,6 @@ fn messages_that_are_none_are_kept_raw() {
     let (session, replay) = one(OpenaiChat, text);
     assert_eq!(replay.live(), ["m0", "m3"]);
     assert_eq!(replay.content("m3"), "");
-    assert_eq!(replay.content("r2"), r#"{"role":"alien","content":"b"}"#);
+    assert_eq!(replay.content(&replay.nameless(1)), r#"{"role":"alien","content":"b"}"#);
     assert_eq!(session.report.raw["not-a-message"], 2);
 }

@@ -19,6 +19,7 @@ request! {
     /// Record spans, all or none.
     AppendRequest {
         /// The spans, in order; at most 1,000 unless configured otherwise.
+        #[serde(deserialize_with = "crate::json::object::list")]
         spans: Vec<SpanBody>,
     }
 }
@@ -47,10 +48,18 @@ pub struct SpanBody {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upload: Option<String>,
     /// The content is known but never stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::json::object::optional"
+    )]
     pub withheld: Option<WithheldBody>,
     /// The content lives in a configured store.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::json::object::optional"
+    )]
     pub external: Option<ExternalBody>,
     /// Media type of the content; `text/plain` unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,7 +89,11 @@ pub struct SpanBody {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// Where it stood before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::json::object::optional"
+    )]
     pub source: Option<SourceBody>,
     /// False for a record that the model was never shown: kept, but not in the window.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]

@@ -90,8 +90,9 @@ pub fn duration_ms(text: &str) -> Result<u64, WireError> {
 pub struct PruneReplyBody {
     /// `reversible`, `lossy`, `mixed` or `rejected`.
     pub status: String,
-    /// The directive's id, which is also a handle for its spans; null for a dry run.
-    pub directive: Option<String>,
+    /// The directive's id, which is also a handle for its spans; `dry-run` for a dry run, which is
+    /// no directive and leads nowhere.
+    pub directive: String,
     /// The session's version.
     pub version: u64,
     /// The spans, in session order.
@@ -166,7 +167,7 @@ impl From<&PruneReply> for PruneReplyBody {
                 Verdict::Rejected => "rejected",
             }
             .to_owned(),
-            directive: reply.directive.map(|number| number.to_string()),
+            directive: reply.directive.map_or_else(|| "dry-run".into(), |number| number.to_string()),
             version: reply.version,
             spans: spans.collect(),
             spans_omitted: 0,

@@ -20,7 +20,7 @@ request! {
         /// Its text.
         text: String,
         /// Its claims.
-        #[serde(default)]
+        #[serde(default, deserialize_with = "crate::json::object::list")]
         claims: Vec<ClaimBody>,
     }
 }
@@ -34,6 +34,7 @@ pub struct ClaimBody {
     /// `user-said`, `tool-output`, `inferred` or `hedged`.
     pub origin: String,
     /// Where it rests.
+    #[serde(deserialize_with = "crate::json::object::list")]
     pub sources: Vec<ClaimSourceBody>,
 }
 

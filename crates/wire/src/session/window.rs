@@ -12,7 +12,11 @@ request! {
     /// Read the live window, now or at a moment of the past.
     WindowRequest {
         /// The moment; now if not given.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            deserialize_with = "crate::json::object::optional"
+        )]
         at: Option<AtBody>,
         /// `entries` (default), `text`, `openai` or `anthropic`.
         #[serde(default, skip_serializing_if = "Option::is_none")]

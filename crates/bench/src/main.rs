@@ -1,0 +1,65 @@
+//! Side-by-side measurements: the same work against Lacuna and against what people use instead, in
+//! one run on one machine. Ratios hold where absolute times do not.
+
+mod broker;
+mod jetstream;
+mod lacuna;
+mod load;
+mod report;
+mod text;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::broker::Broker;
+use crate::load::Work;
+use crate::report::{Machine, Report};
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+#[derive(Parser)]
+#[command(name = "lacuna-bench", about = "Side-by-side measurements of Lacuna")]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Append 1 KiB spans, one per request, fsynced before the reply, beside JetStream with
+    /// `sync_interval: always`
+    Compare {
+        /// Fewer requests: finishes in well under a minute
+        #[arg(long)]
+        quick: bool,
+        /// Requests in flight
+        #[arg(long, default_value_t = 256)]
+        in_flight: usize,
+        /// Write the report here as well
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+        /// The broker's program
+        #[arg(long, env = "LACUNA_NATS_SERVER", default_value = "nats-server")]
+        nats_server: PathBuf,
+    },
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Failure> {
+    let Command::Compare { quick, in_flight, json, nats_server } = Args::parse().command;
+    let rounds = if quick { 3 } else { 5 };
+    let seconds = if quick { 3 } else { 8 };
+    let work = Work { in_flight, seconds };
+    let mut report = Report::new(Machine::measure()?);
+    // In turn, so that a machine that slows down slows all of them.
+    for round in 1..=rounds {
+        report.say(&format!("round {round} of {rounds}"));
+        report.add(lacuna::one_per_request(&Broker::start(&nats_server, None)?, &work).await?);
+        let always = Broker::start(&nats_server, Some("always"))?;
+        report.add(jetstream::one_per_request(&always, "jetstream-always", &work).await?);
+        let shipped = Broker::start(&nats_server, None)?;
+        report.add(jetstream::one_per_request(&shipped, "jetstream-shipped", &work).await?);
+    }
+    report.finish(json.as_deref())
+}

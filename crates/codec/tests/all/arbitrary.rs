@@ -1,0 +1,222 @@
+//! Strategies for events of every kind with any values.
+
+use lacuna_core::event::{
+    Cause, Check, Claim, ClaimSource, ContradictionNoted, ContradictionResolved, Cost, Event,
+    LossyCommitted, LostSpan, PruneExecuted, PruneRejected, PrunedSpan, Recorded, SessionOpened,
+    SpanRead, SpanRecorded, SpanRestored, SummaryRecorded,
+};
+use lacuna_core::{
+    ClaimOrigin, CommandStamp, Contract, Digest, DirectiveNo, Origin, PruneMode, Purpose,
+    RejectReason, Role, SessionKey, SessionNo, Source, SpanId, SpanKind, Storage, Timestamp,
+    TokensFrom,
+};
+use proptest::collection::{btree_map, vec};
+use proptest::option::of;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+type Labels = std::collections::BTreeMap<String, String>;
+
+fn id() -> impl Strategy<Value = SpanId> {
+    "[A-Za-z0-9_.:-]{1,40}".prop_map(|text| text.parse().unwrap())
+}
+
+fn ids() -> impl Strategy<Value = Vec<SpanId>> {
+    vec(id(), 0..6)
+}
+
+fn text() -> impl Strategy<Value = String> {
+    any::<String>()
+}
+
+fn labels() -> impl Strategy<Value = Labels> {
+    btree_map(text(), text(), 0..4)
+}
+
+fn digest() -> impl Strategy<Value = Digest> {
+    any::<[u8; 32]>().prop_map(Digest)
+}
+
+prop_compose! {
+    fn opened()(
+        tenant in "[A-Za-z0-9_-]{1,64}",
+        session in "[A-Za-z0-9_-]{1,64}",
+        (window_tokens, reserve_ppm) in any::<(u64, u32)>(),
+        contract in select(Contract::ALL),
+        labels in labels(),
+    ) -> Event {
+        let key = SessionKey { tenant: tenant.parse().unwrap(), session: session.parse().unwrap() };
+        Event::SessionOpened(SessionOpened { key, window_tokens, reserve_ppm, contract, labels })
+    }
+}
+
+fn storage() -> impl Strategy<Value = Storage> {
+    prop_oneof![
+        Just(Storage::Journal),
+        text().prop_map(|reason| Storage::Withheld { reason }),
+        (text(), text()).prop_map(|(store, key)| Storage::External { store, key }),
+    ]
+}
+
+prop_compose! {
+    fn source()(
+        format in text(),
+        id in of(text()),
+        parent in of(text()),
+        time in of(text()),
+    ) -> Source {
+        Source { format, id, parent, time }
+    }
+}
+
+prop_compose! {
+    fn span()(
+        (span, answers, supersedes) in (id(), of(id()), of(id())),
+        (role, origin) in (select(Role::ALL), select(Origin::ALL)),
+        (kind, tokens_from) in (select(SpanKind::ALL), select(TokensFrom::ALL)),
+        (storage, media_type, labels) in (storage(), text(), labels()),
+        (digest, source) in (digest(), of(source())),
+        (bytes, tokens, turn) in any::<(u64, u32, Option<u64>)>(),
+        (hedged, pinned, in_window) in any::<(bool, bool, bool)>(),
+    ) -> Event {
+        Event::SpanRecorded(SpanRecorded {
+            span, role, origin, kind, storage, digest, bytes, media_type, tokens, tokens_from,
+            hedged, pinned, turn, answers, supersedes, labels, source, in_window,
+        })
+    }
+}
+
+prop_compose! {
+    fn claim()(
+        text in text(),
+        origin in select(ClaimOrigin::ALL),
+        sources in vec((id(), of(text())), 0..4),
+    ) -> Claim {
+        let sources = sources.into_iter().map(|(span, quote)| ClaimSource { span, quote });
+        Claim { text, origin, sources: sources.collect() }
+    }
+}
+
+prop_compose! {
+    fn summary()(
+        (span, covers, digest) in (id(), ids(), digest()),
+        (bytes, tokens) in any::<(u64, u32)>(),
+        claims in vec(claim(), 0..4),
+    ) -> Event {
+        Event::SummaryRecorded(SummaryRecorded { span, covers, digest, bytes, tokens, claims })
+    }
+}
+
+prop_compose! {
+    fn pruned()(
+        (span, digest, why) in (id(), digest(), of(text())),
+        (existence, addressability, provenance) in any::<(bool, bool, bool)>(),
+        until in any::<Option<u64>>(),
+    ) -> PrunedSpan {
+        let check = Check { existence, addressability, provenance, why };
+        PrunedSpan { span, digest, check, durable_until: until.map(Timestamp) }
+    }
+}
+
+prop_compose! {
+    fn executed()(
+        (directive, accept_lossy, min_durability_ms) in any::<(u32, bool, Option<u64>)>(),
+        (freed_tokens, kept, rewritten) in any::<(i64, u64, u64)>(),
+        mode in select(PruneMode::ALL),
+        spans in vec(pruned(), 0..4),
+        (replace_with, reason, thinking_invalidated) in (of(id()), of(text()), ids()),
+    ) -> Event {
+        let cost = Cost {
+            prefix_kept_tokens: kept, prefix_rewritten_tokens: rewritten, thinking_invalidated,
+        };
+        Event::PruneExecuted(PruneExecuted {
+            directive: DirectiveNo(directive), mode, spans, replace_with, accept_lossy,
+            min_durability_ms, reason, freed_tokens, cost,
+        })
+    }
+}
+
+prop_compose! {
+    fn rejected()(
+        (directive, accept_lossy) in any::<(u32, bool)>(),
+        (mode, why) in (select(PruneMode::ALL), select(RejectReason::ALL)),
+        spans in vec(pruned(), 0..4),
+        (advice, concerned, replace_with, reason) in (text(), ids(), of(id()), of(text())),
+    ) -> Event {
+        Event::PruneRejected(PruneRejected {
+            directive: DirectiveNo(directive), mode, spans, why, advice, concerned, replace_with,
+            accept_lossy, reason,
+        })
+    }
+}
+
+fn cause() -> impl Strategy<Value = Cause> {
+    prop_oneof![
+        (any::<u32>(), "[A-Za-z0-9_-]{1,64}").prop_map(|(directive, by)| Cause::Directive {
+            directive: DirectiveNo(directive),
+            by: by.parse().unwrap(),
+        }),
+        text().prop_map(|found| Cause::Damage { found }),
+    ]
+}
+
+fn lossy() -> impl Strategy<Value = Event> {
+    let lost = (id(), digest(), any::<(u64, u32)>()).prop_map(|(span, digest, (bytes, tokens))| {
+        LostSpan { span, digest, bytes, tokens }
+    });
+    (vec(lost, 0..4), cause())
+        .prop_map(|(spans, cause)| Event::LossyCommitted(LossyCommitted { spans, cause }))
+}
+
+/// One strategy for each kind, in the order of the registry.
+pub(crate) fn kinds() -> Vec<BoxedStrategy<Event>> {
+    let read = (id(), select(Purpose::ALL));
+    let noted = (any::<u32>(), ids(), of(text()));
+    let resolved = (any::<u32>(), text());
+    vec![
+        opened().boxed(),
+        span().boxed(),
+        summary().boxed(),
+        executed().boxed(),
+        rejected().boxed(),
+        lossy().boxed(),
+        id().prop_map(|span| Event::SpanRestored(SpanRestored { span })).boxed(),
+        read.prop_map(|(span, purpose)| Event::SpanRead(SpanRead { span, purpose })).boxed(),
+        noted
+            .prop_map(|(contradiction, spans, note)| {
+                Event::ContradictionNoted(ContradictionNoted { contradiction, spans, note })
+            })
+            .boxed(),
+        resolved
+            .prop_map(|(contradiction, note)| {
+                Event::ContradictionResolved(ContradictionResolved { contradiction, note })
+            })
+            .boxed(),
+        Just(Event::SessionClosed).boxed(),
+    ]
+}
+
+/// An event of any kind.
+pub(crate) fn event() -> impl Strategy<Value = Event> {
+    proptest::strategy::Union::new(kinds())
+}
+
+prop_compose! {
+    /// Any event with any header.
+    pub(crate) fn recorded(event: BoxedStrategy<Event>)(
+        event in event,
+        (seq, version, at, session) in any::<(u64, u64, u64, u64)>(),
+        principal in "[A-Za-z0-9_-]{1,64}",
+        command in of((vec(any::<char>(), 1..=128), any::<[u8; 16]>())),
+        previous in digest(),
+    ) -> Recorded {
+        let command = command.map(|(id, request)| CommandStamp {
+            id: id.into_iter().collect::<String>().parse().unwrap(),
+            request,
+        });
+        Recorded {
+            seq, version, at: Timestamp(at), session: SessionNo(session),
+            principal: principal.parse().unwrap(), command, previous, hash: Digest::default(), event,
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Golden blocks, packs and snapshots, in `schemas/golden/storage`.
+//!
+//! What the codec lays out itself is compared byte for byte. What went through zstd is not: another
+//! release of zstd may compress the same bytes otherwise, and both are right. For those files it
+//! is the committed bytes that must decode to the expected value, and what is encoded today too.
+
+use std::path::PathBuf;
+
+use lacuna_codec::{
+    Block, BlockBuilder, Pack, PackBuilder, SNAPSHOT_FORMAT, block_hash, decode_snapshot,
+    encode_snapshot,
+};
+use lacuna_core::{Digest, Event, Recorded};
+use serde_json::{Value, json};
+
+use crate::{blessing, json, samples, schemas, snapshots};
+
+const ZSTD: u8 = 1;
+
+fn path(file: &str) -> PathBuf {
+    schemas().join("golden/storage").join(file)
+}
+
+/// The committed bytes, after comparing their twin with what they are read as.
+fn committed(name: &str, encoded: &[u8], read: impl Fn(&[u8]) -> Value) -> Vec<u8> {
+    let (bin, twin) = (path(&format!("{name}.bin")), path(&format!("{name}.json")));
+    if blessing() {
+        std::fs::write(&bin, encoded).unwrap();
+        let pretty = serde_json::to_string_pretty(&read(encoded)).unwrap();
+        std::fs::write(&twin, pretty + "\n").unwrap();
+    }
+    let stored = std::fs::read(&bin).unwrap_or_else(|error| panic!("{name}.bin: {error}"));
+    let twin: Value = serde_json::from_slice(&std::fs::read(twin).unwrap()).unwrap();
+    assert_eq!(read(&stored), twin, "{name}");
+    stored
+}
+
+fn read_block(stored: &[u8]) -> Value {
+    let block = Block::open(stored).unwrap();
+    json!({
+        "first": block.first,
+        "count": block.count,
+        "previous": block.previous.to_string(),
+        "hash": block_hash(stored).to_string(),
+        "events": block.events().map(|e| json::recorded(&e.unwrap())).collect::<Vec<_>>(),
+    })
+}
+
+/// The second golden event of every kind, one behind the other.
+fn events() -> Vec<Recorded> {
+    let second = samples::golden().into_iter().filter(|(name, _)| name.ends_with(".2"));
+    (65_536..).zip(second).map(|(seq, (_, recorded))| Recorded { seq, ..recorded }).collect()
+}
+
+#[test]
+fn a_golden_block_of_every_kind_is_read() {
+    let mut expected = events();
+    let mut builder = BlockBuilder::default();
+    expected.iter_mut().for_each(|recorded| builder.push(recorded).unwrap());
+    let encoded = builder.finish(&Digest::of(b"previous block"));
+    let stored = committed("block.v1.1", &encoded, read_block);
+    assert_eq!(stored[4], ZSTD);
+    let read: Vec<_> = Block::open(&stored).unwrap().events().collect::<Result<_, _>>().unwrap();
+    assert_eq!(read, expected);
+    // Uncompressed or not, what surrounds the compressed part is the same.
+    assert_eq!(stored[..56], encoded[..56]);
+}
+
+/// A block as `schemas/storage.md` draws it, put together without the codec's builder.
+fn plain_block(recorded: &mut Recorded) -> Vec<u8> {
+    let mut event = Vec::new();
+    lacuna_codec::encode_event(recorded, &mut event).unwrap();
+    let mut out = b"LCB1\0\0\0\0".to_vec();
+    out.extend_from_slice(&recorded.seq.to_le_bytes());
+    out.extend_from_slice(&1_u32.to_le_bytes());
+    out.extend_from_slice(&(event.len() as u32 + 4).to_le_bytes());
+    out.extend_from_slice(&[0; 32]);
+    out.extend_from_slice(&(event.len() as u32).to_le_bytes());
+    out.extend_from_slice(&event);
+    out
+}
+
+#[test]
+fn a_golden_block_without_compression_is_read() {
+    let mut expected = samples::recorded(1, Event::SessionClosed);
+    let encoded = plain_block(&mut expected);
+    let stored = committed("block.v1.2", &encoded, read_block);
+    assert_eq!(stored, encoded);
+    let read: Vec<_> = Block::open(&stored).unwrap().events().collect::<Result<_, _>>().unwrap();
+    assert_eq!(read, [expected]);
+}
+
+fn read_pack(stored: &[u8]) -> Value {
+    let pack = Pack::open(stored).unwrap();
+    let payload = |seq| json!({ "seq": seq, "bytes": json::hex(pack.get(seq).unwrap()) });
+    json!({ "payloads": pack.seqs().map(payload).collect::<Vec<_>>() })
+}
+
+fn pack(payloads: &[(u64, &[u8])]) -> Vec<u8> {
+    let mut builder = PackBuilder::default();
+    payloads.iter().for_each(|(seq, payload)| builder.push(*seq, payload));
+    builder.finish().1
+}
+
+#[test]
+fn golden_packs_are_read() {
+    // Compressed: an empty payload among others, gaps between the seqs, the largest delta.
+    let text = "the same words again and again; ".repeat(20);
+    let payloads: [(u64, &[u8]); 5] = [
+        (1 << 40, text.as_bytes()),
+        ((1 << 40) + 1, b""),
+        ((1 << 40) + 251, samples::TEXT.as_bytes()),
+        ((1 << 40) + 65_536, text.as_bytes()),
+        ((1 << 40) + u64::from(u32::MAX), b"last"),
+    ];
+    let stored = committed("pack.v1.1", &pack(&payloads), read_pack);
+    assert_eq!(stored[4], ZSTD);
+    let opened = Pack::open(&stored).unwrap();
+    for (seq, payload) in payloads {
+        assert_eq!(opened.get(seq), Some(payload), "{seq}");
+    }
+    // Too small to be compressed: these bytes are the codec's own, all of them.
+    let encoded = pack(&[(7, b"payload"), (9, b"\0\xff")]);
+    let stored = committed("pack.v1.2", &encoded, read_pack);
+    assert_eq!(stored, encoded);
+    assert_eq!(stored[4], 0);
+    // Nothing but an empty payload.
+    let encoded = pack(&[(1, b"")]);
+    assert_eq!(committed("pack.v1.3", &encoded, read_pack), encoded);
+}
+
+#[test]
+fn a_golden_snapshot_is_read() {
+    let expected = snapshots::ordinary();
+    let encoded = encode_snapshot(&expected).unwrap();
+    let name = format!("snapshot.v{SNAPSHOT_FORMAT}.1");
+    let read = |stored: &[u8]| {
+        json::state(&decode_snapshot(stored).unwrap().expect("it is of this release's format"))
+    };
+    let stored = committed(&name, &encoded, read);
+    // If this fails, the state has changed its shape: raise SNAPSHOT_FORMAT and bless, so that
+    // snapshots of the old shape are passed over instead of misread.
+    assert_eq!(decode_snapshot(&stored), Ok(Some(expected)));
+}
+
+#[test]
+fn no_golden_file_stands_alone() {
+    let entries = std::fs::read_dir(path("")).unwrap();
+    let mut found: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    found.sort();
+    let names = ["block.v1.1", "block.v1.2", "pack.v1.1", "pack.v1.2", "pack.v1.3", "snapshot.v1.1"];
+    let expected: Vec<String> =
+        names.iter().flat_map(|name| [format!("{name}.bin"), format!("{name}.json")]).collect();
+    assert_eq!(found, expected);
+}

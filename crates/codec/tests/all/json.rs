@@ -1,0 +1,183 @@
+//! Events as readable JSON: the twins of the golden files. Numbers are exact; a reader that keeps
+//! numbers as floating point loses those beyond 2^53.
+
+use lacuna_codec::KINDS;
+use lacuna_core::event::{Cause, Event, PrunedSpan, Recorded};
+use lacuna_core::{SessionState, SpanId, Storage};
+use serde_json::{Value, json};
+
+pub(crate) fn recorded(recorded: &Recorded) -> Value {
+    let name = recorded.event.kind();
+    let kind = KINDS.iter().find(|kind| kind.name == name).unwrap();
+    json!({
+        "kind": { "number": kind.number, "name": name, "version": kind.version },
+        "seq": recorded.seq,
+        "version": recorded.version,
+        "session": recorded.session.0,
+        "at_ms": recorded.at.0,
+        "principal": recorded.principal.as_str(),
+        "command": recorded.command.as_ref().map(|stamp| json!({
+            "id": stamp.id.as_str(),
+            "request": hex(&stamp.request),
+        })),
+        "previous": recorded.previous.to_string(),
+        "hash": recorded.hash.to_string(),
+        "body": event(&recorded.event),
+    })
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn ids(spans: &[SpanId]) -> Vec<&str> {
+    spans.iter().map(SpanId::as_str).collect()
+}
+
+fn id(span: &Option<SpanId>) -> Option<&str> {
+    span.as_ref().map(SpanId::as_str)
+}
+
+fn pruned(spans: &[PrunedSpan]) -> Vec<Value> {
+    let span = |s: &PrunedSpan| {
+        json!({
+            "span": s.span.as_str(),
+            "digest": s.digest.to_string(),
+            "existence": s.check.existence,
+            "addressability": s.check.addressability,
+            "provenance": s.check.provenance,
+            "why": s.check.why,
+            "durable_until": s.durable_until.map(|time| time.0),
+        })
+    };
+    spans.iter().map(span).collect()
+}
+
+fn event(event: &Event) -> Value {
+    match event {
+        Event::SessionOpened(e) => json!({
+            "tenant": e.key.tenant.as_str(),
+            "session": e.key.session.as_str(),
+            "window_tokens": e.window_tokens,
+            "reserve_ppm": e.reserve_ppm,
+            "contract": e.contract.word(),
+            "labels": e.labels,
+        }),
+        Event::SpanRecorded(e) => json!({
+            "span": e.span.as_str(),
+            "role": e.role.word(),
+            "origin": e.origin.word(),
+            "kind": e.kind.word(),
+            "storage": match &e.storage {
+                Storage::Journal => json!("journal"),
+                Storage::Withheld { reason } => json!({ "withheld": reason }),
+                Storage::External { store, key } => json!({ "external": [store, key] }),
+            },
+            "digest": e.digest.to_string(),
+            "bytes": e.bytes,
+            "media_type": e.media_type,
+            "tokens": e.tokens,
+            "tokens_from": e.tokens_from.word(),
+            "hedged": e.hedged,
+            "pinned": e.pinned,
+            "in_window": e.in_window,
+            "turn": e.turn,
+            "answers": id(&e.answers),
+            "supersedes": id(&e.supersedes),
+            "labels": e.labels,
+            "source": e.source,
+        }),
+        Event::SummaryRecorded(e) => json!({
+            "span": e.span.as_str(),
+            "covers": ids(&e.covers),
+            "digest": e.digest.to_string(),
+            "bytes": e.bytes,
+            "tokens": e.tokens,
+            "claims": e.claims.iter().map(|claim| json!({
+                "text": claim.text,
+                "origin": claim.origin.word(),
+                "sources": claim.sources.iter().map(|source| json!({
+                    "span": source.span.as_str(),
+                    "quote": source.quote,
+                })).collect::<Vec<_>>(),
+            })).collect::<Vec<_>>(),
+        }),
+        Event::PruneExecuted(e) => json!({
+            "directive": e.directive.0,
+            "mode": e.mode.word(),
+            "spans": pruned(&e.spans),
+            "replace_with": id(&e.replace_with),
+            "accept_lossy": e.accept_lossy,
+            "min_durability_ms": e.min_durability_ms,
+            "reason": e.reason,
+            "freed_tokens": e.freed_tokens,
+            "prefix_kept_tokens": e.cost.prefix_kept_tokens,
+            "prefix_rewritten_tokens": e.cost.prefix_rewritten_tokens,
+            "thinking_invalidated": ids(&e.cost.thinking_invalidated),
+        }),
+        Event::PruneRejected(e) => json!({
+            "directive": e.directive.0,
+            "mode": e.mode.word(),
+            "spans": pruned(&e.spans),
+            "why": e.why.word(),
+            "advice": e.advice,
+            "concerned": ids(&e.concerned),
+            "replace_with": id(&e.replace_with),
+            "accept_lossy": e.accept_lossy,
+            "reason": e.reason,
+        }),
+        Event::LossyCommitted(e) => json!({
+            "spans": e.spans.iter().map(|lost| json!({
+                "span": lost.span.as_str(),
+                "digest": lost.digest.to_string(),
+                "bytes": lost.bytes,
+                "tokens": lost.tokens,
+            })).collect::<Vec<_>>(),
+            "cause": match &e.cause {
+                Cause::Directive { directive, by } => json!({
+                    "directive": directive.0,
+                    "by": by.as_str(),
+                }),
+                Cause::Damage { found } => json!({ "damage": found }),
+            },
+        }),
+        Event::SpanRestored(e) => json!({ "span": e.span.as_str() }),
+        Event::SpanRead(e) => json!({ "span": e.span.as_str(), "purpose": e.purpose.word() }),
+        Event::ContradictionNoted(e) => json!({
+            "contradiction": e.contradiction,
+            "spans": ids(&e.spans),
+            "note": e.note,
+        }),
+        Event::ContradictionResolved(e) => json!({
+            "contradiction": e.contradiction,
+            "note": e.note,
+        }),
+        Event::SessionClosed => json!({}),
+    }
+}
+
+/// What a state says to the outside. Its stored form holds more, which equality compares.
+pub(crate) fn state(state: &SessionState) -> Value {
+    json!({
+        "session": state.number.0,
+        "name": state.key.to_string(),
+        "version": state.version,
+        "seq": state.seq,
+        "at_ms": state.at.0,
+        "head": state.head.to_string(),
+        "labels": state.labels,
+        "used_tokens": state.budget().used_tokens,
+        "closed": state.closed(),
+        "spans": state.spans().iter().map(|span| json!({
+            "id": span.id.as_str(),
+            "seq": span.seq,
+            "outcome": state.outcome(span).word(),
+        })).collect::<Vec<_>>(),
+        "window": state.entries().map(|entry| json!({
+            "kind": entry.kind.word(),
+            "spans": entry.spans,
+            "tokens": entry.tokens,
+            "text": entry.text,
+        })).collect::<Vec<_>>(),
+    })
+}
