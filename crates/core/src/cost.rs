@@ -9,7 +9,7 @@ use crate::{Role, SessionState, SpanId, SpanKind};
 
 pub(crate) fn of(state: &SessionState, plan: &Plan) -> Cost {
     let before = state.budget().used_tokens;
-    let kept = state.tokens_before(plan.first);
+    let kept = state.tokens_before(plan.changed);
     let after = before.saturating_add_signed(-plan.freed);
     Cost {
         prefix_kept_tokens: kept,
@@ -38,7 +38,7 @@ fn invalidated(state: &SessionState, leaving: &[SpanIndex]) -> Vec<SpanId> {
         .find(|(_, slot)| matches!(slot, Slot::Span(index) if starts_turn(*index)))
         .map_or_else(|| state.window.keys().next().copied().unwrap_or(key), |(key, _)| *key);
     for slot in state.window.range(begin..).map(|(_, slot)| slot) {
-        let Slot::Span(index) = slot else { continue };
+        let (Slot::Span(index) | Slot::Summary(index)) = slot else { continue };
         if starts_turn(*index) {
             settle(&mut turn, &mut changed, &mut found);
         }

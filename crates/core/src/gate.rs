@@ -6,7 +6,7 @@
 
 use crate::event::Check;
 use crate::state::SpanState;
-use crate::{Address, CopyEvidence, SessionState};
+use crate::{Address, CopyEvidence, SessionState, Storage};
 
 /// What the gate makes of one span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,12 @@ pub fn gate(check: &Check, accept_lossy: bool) -> Gate {
 /// Establishes the three conditions for one span from what reading its copy back has shown.
 pub fn check(state: &SessionState, span: &SpanState, evidence: Option<&CopyEvidence>) -> Check {
     let unread = || Err("its copy was not read back".to_owned());
-    let existence = evidence.map_or_else(unread, |e| e.existence.clone());
+    let stored = || match span.storage {
+        // Whatever was read, it was not this span's copy.
+        Storage::Withheld { .. } => Err("its content was withheld, never stored".to_owned()),
+        Storage::Journal | Storage::External { .. } => Ok(()),
+    };
+    let existence = evidence.map_or_else(unread, |e| e.existence.clone()).and_then(|()| stored());
     let provenance = evidence.map_or_else(unread, |e| e.provenance.clone());
     let addressability = resolves(state, span);
     let failures = [&existence, &addressability, &provenance];

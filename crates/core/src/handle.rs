@@ -71,7 +71,11 @@ impl FromStr for Address {
             let digits = name.strip_prefix('p').ok_or_else(invalid)?;
             let plain = digits.bytes().all(|b| b.is_ascii_digit()) && !digits.starts_with('0');
             let number = digits.parse().map_err(|_| invalid())?;
-            return if plain { Ok(Address::Directive(DirectiveNo(number))) } else { Err(invalid()) };
+            return if plain {
+                Ok(Address::Directive(DirectiveNo(number)))
+            } else {
+                Err(invalid())
+            };
         }
         let span = name.parse().map_err(|_| invalid())?;
         let prefix = unhex(suffix).ok_or_else(invalid)?;

@@ -38,14 +38,14 @@ pub use event::{
 };
 pub use gate::{Gate, check, gate};
 pub use handle::{Address, DirectiveNo, Handle, InvalidAddress};
-pub use ids::{CommandId, InvalidName, Principal, SessionKey, SessionName, SessionNo, SpanId, Tenant};
+pub use ids::{
+    CommandId, InvalidName, Principal, SessionKey, SessionName, SessionNo, SpanId, Tenant,
+};
 pub use refusal::Refusal;
 pub use span::{
     Content, NewSpan, Origin, Role, Source, SpanKind, Storage, TokensFrom, estimate_tokens,
 };
-pub use stand_in::{
-    replaced_text, shared_stub_text, stub_text, tombstone_text, withheld_text,
-};
+pub use stand_in::{replaced_text, shared_stub_text, stub_text, tombstone_text, withheld_text};
 pub use state::{
     DirectiveState, Entry, EntryKind, Outcome, SessionState, SpanIndex, SpanState, Tombstone,
 };

@@ -16,7 +16,7 @@ use crate::stats::Counters;
 use crate::{Callback, Done, EngineError, Options, Request};
 
 /// Events behind the last snapshot from which on a new one is worth writing when a state leaves.
-const SNAPSHOT_ON_LEAVING: u64 = 32;
+const SNAPSHOT_ON_LEAVING: u64 = 4;
 /// Events behind the last snapshot from which on a state that stays gets one; grows with the state
 /// so that the work stays in proportion.
 const SNAPSHOT_WHILE_BUSY: u64 = 1_024;

@@ -67,6 +67,18 @@ pub fn reply_again(
             budget: after.budget(),
         },
         (Command::Read { .. }, Event::SpanRead(_)) => Reply::Read { version },
+        (Command::ReportDamage { .. }, Event::LossyCommitted(_)) => Reply::DamageReported {
+            version,
+            lost: events
+                .iter()
+                .filter_map(|recorded| match &recorded.event {
+                    Event::LossyCommitted(event) => Some(&event.spans),
+                    _ => None,
+                })
+                .flatten()
+                .map(|lost| lost.span.clone())
+                .collect(),
+        },
         (Command::Contradict { .. }, Event::ContradictionNoted(event)) => {
             Reply::Contradicted { contradiction: event.contradiction, version }
         }

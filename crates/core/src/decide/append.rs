@@ -1,6 +1,6 @@
 //! Recording spans: all or none.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{AppendedSpan, Decision, Reply, bound};
 use crate::event::{ContradictionNoted, SpanRecorded};
@@ -19,7 +19,7 @@ pub(super) fn decide(
     }
     let limit = context.limits.spans_per_append;
     bound("spans in one append", spans.len(), limit, "split it into several appends")?;
-    let mut batch = Batch::new(state, context);
+    let mut batch = Batch::new(state, spans, context);
     for span in spans {
         batch.add(span)?;
     }
@@ -35,6 +35,8 @@ pub(super) fn decide(
 struct Batch<'a> {
     state: &'a SessionState,
     context: &'a Context,
+    /// Ids that this append gives itself: none of them is assigned to another of its spans.
+    named: HashSet<&'a SpanId>,
     new: HashMap<SpanId, &'a NewSpan>,
     /// Index into `replies` of each new span.
     answered: HashMap<SpanId, usize>,
@@ -46,10 +48,11 @@ struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    fn new(state: &'a SessionState, context: &'a Context) -> Self {
+    fn new(state: &'a SessionState, spans: &'a [NewSpan], context: &'a Context) -> Self {
         Self {
             state,
             context,
+            named: spans.iter().filter_map(|span| span.id.as_ref()).collect(),
             new: HashMap::new(),
             answered: HashMap::new(),
             next_assigned: state.next_assigned,
@@ -75,6 +78,11 @@ impl<'a> Batch<'a> {
         }
         let labels = span.labels.iter().map(|(k, v)| k.len() + v.len()).sum();
         bound("labels, in bytes", labels, limits.label_bytes, "use fewer or shorter ones")?;
+        bound("source, in bytes", source_bytes(span), limits.label_bytes, "shorten it")?;
+        let places = place_bytes(span);
+        bound("reason, store and key, in bytes", places, limits.remark_bytes, "shorten them")?;
+        let most = limits.spans_per_directive;
+        bound("spans in contradicts", span.contradicts.len(), most, "name fewer")?;
         if let Some(id) = &span.id
             && let Some(reply) = self.recorded_before(id, span)?
         {
@@ -161,8 +169,7 @@ impl<'a> Batch<'a> {
 
     fn check_references(&self, span: &NewSpan) -> Result<(), Refusal> {
         let named = span.answers.iter().chain(&span.contradicts).chain(&span.supersedes);
-        let unknown: Vec<SpanId> =
-            named.filter(|id| self.kind_of(id).is_none()).cloned().collect();
+        let unknown: Vec<SpanId> = named.filter(|id| self.kind_of(id).is_none()).cloned().collect();
         if !unknown.is_empty() {
             return Err(Refusal::UnknownSpan(unknown));
         }
@@ -187,10 +194,27 @@ impl<'a> Batch<'a> {
             let name = format!("s{}", self.next_assigned);
             self.next_assigned += 1;
             let id: SpanId = name.parse().expect("a letter and digits are a valid span id");
-            if self.state.index(&id).is_none() && !self.new.contains_key(&id) {
+            // Those assigned before in this append have lower numbers.
+            if self.state.index(&id).is_none() && !self.named.contains(&id) {
                 return id;
             }
         }
+    }
+}
+
+/// What a span says about where it stood before, in bytes.
+fn source_bytes(span: &NewSpan) -> usize {
+    let Some(source) = &span.source else { return 0 };
+    let parts = [&source.id, &source.parent, &source.time];
+    source.format.len() + parts.into_iter().flatten().map(String::len).sum::<usize>()
+}
+
+/// What it says about where its content is, in bytes.
+fn place_bytes(span: &NewSpan) -> usize {
+    match &span.content {
+        Content::Bytes(_) => 0,
+        Content::Withheld { reason, .. } => reason.len(),
+        Content::External { store, key, .. } => store.len() + key.len(),
     }
 }
 

@@ -173,6 +173,17 @@ fn expect_version(actual: u64, context: &Context) -> Result<(), Refusal> {
     }
 }
 
+/// The budget once these events are folded. Where stubs split and summaries come or go it is
+/// folded, not guessed; the fold runs on a copy, whose cost is that of the session, so this is for
+/// what is rare.
+fn budget_after(state: &SessionState, events: &[Event], context: &Context) -> Budget {
+    let mut after = state.clone();
+    for event in events {
+        after.evolve(&again::provisional(state, event.clone(), context));
+    }
+    after.budget()
+}
+
 /// Refuses a remark that is too long.
 fn bound_remark(remark: Option<&str>, context: &Context) -> Result<(), Refusal> {
     let limit = context.limits.remark_bytes;

@@ -17,7 +17,12 @@ pub(super) fn decide(
         return Err(Refusal::BadRequest("reserve_ratio must be at least 0 and below 1".into()));
     }
     let label_bytes = open.labels.iter().map(|(k, v)| k.len() + v.len()).sum();
-    bound("labels, in bytes", label_bytes, context.limits.label_bytes, "use fewer or shorter ones")?;
+    bound(
+        "labels, in bytes",
+        label_bytes,
+        context.limits.label_bytes,
+        "use fewer or shorter ones",
+    )?;
     let Some(state) = state else {
         return Ok(Decision {
             events: vec![Event::SessionOpened(SessionOpened {

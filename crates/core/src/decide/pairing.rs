@@ -1,6 +1,6 @@
 //! Tool calls and their results stay together: a provider refuses one without the other.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::state::{Place, SpanIndex};
 use crate::{SessionState, SpanId, SpanKind};
@@ -34,16 +34,18 @@ pub(super) fn orphans(state: &SessionState, leaving: &[SpanIndex]) -> Orphans {
     found
 }
 
-/// The calls that must come back together with these results.
+/// The calls that must come back together with these results. A call that is lost, or never stood
+/// in the window, keeps no result away: it could never come with it.
 pub(super) fn missing_calls(state: &SessionState, returning: &[SpanIndex]) -> Vec<SpanId> {
     let set: HashSet<SpanIndex> = returning.iter().copied().collect();
     let calls = returning.iter().filter_map(|&index| state.span(index).answers);
-    let mut missing: Vec<SpanId> = calls
-        .filter(|call| !set.contains(call) && !in_window(state, *call))
-        .map(|call| state.span(call).id.clone())
-        .collect();
-    missing.dedup();
-    missing
+    let pruned = |call: SpanIndex| {
+        let call = state.span(call);
+        matches!(call.place, Place::Pruned(_)) && call.loss.is_none()
+    };
+    let missing: BTreeSet<SpanIndex> =
+        calls.filter(|call| !set.contains(call) && pruned(*call)).collect();
+    missing.into_iter().map(|call| state.span(call).id.clone()).collect()
 }
 
 fn in_window(state: &SessionState, index: SpanIndex) -> bool {

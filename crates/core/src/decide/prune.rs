@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::{Decision, Reply, bound, bound_remark, pairing};
+use super::{Decision, Reply, bound, bound_remark, budget_after, pairing};
 use crate::command::Prune;
 use crate::cost;
 use crate::event::{
@@ -232,12 +232,10 @@ fn judge_replacement(
     summary: &SpanId,
     leaving: &[SpanIndex],
 ) -> Result<(), Rejection> {
-    let reject = |why, advice: String, concerned: Vec<SpanId>| {
-        Err(Rejection { why, advice, concerned })
-    };
-    let Some((span, own)) = state
-        .find(summary)
-        .and_then(|span| Some((span, span.summary.as_ref()?)))
+    let reject =
+        |why, advice: String, concerned: Vec<SpanId>| Err(Rejection { why, advice, concerned });
+    let Some((span, own)) =
+        state.find(summary).and_then(|span| Some((span, span.summary.as_ref()?)))
     else {
         let advice = format!("{summary} is no summary of this session; record it with summarize");
         return reject(RejectReason::UnknownReplacement, advice, vec![summary.clone()]);
@@ -270,8 +268,8 @@ fn execute(
     let lossy: BTreeSet<SpanIndex> =
         checked.iter().filter(|s| !s.check.holds()).filter_map(index).collect();
     let replacement = prune.replace_with.as_ref().and_then(|id| state.index(id));
-    let plan = state.plan_prune(directive, checked.iter().filter_map(index), &lossy, replacement);
-    let cost = cost::of(state, &plan);
+    let mut plan =
+        state.plan_prune(directive, checked.iter().filter_map(index), &lossy, replacement);
     let mut spans = checked;
     spans.sort_by_key(|span| index(span).map(|i| state.span(i).key));
     let lost: Vec<LostSpan> = plan
@@ -296,12 +294,23 @@ fn execute(
         accept_lossy: prune.accept_lossy,
         min_durability_ms: prune.min_durability_ms,
         reason: prune.reason.clone(),
-        freed_tokens: plan.freed,
-        cost,
+        freed_tokens: 0,
+        cost: Cost::default(),
     })];
     if !lost.is_empty() {
         let cause = Cause::Directive { directive, by: context.principal.clone() };
         events.push(Event::LossyCommitted(LossyCommitted { spans: lost, cause }));
+    }
+    if lossy.iter().any(|&index| state.span(index).is_summary()) {
+        // The spans behind a summary that is given up get stubs of their own.
+        let [before, after] =
+            [state.budget(), budget_after(state, &events, context)].map(|b| b.used_tokens);
+        plan.freed =
+            i64::try_from(before).unwrap_or(i64::MAX) - i64::try_from(after).unwrap_or(i64::MAX);
+    }
+    if let Event::PruneExecuted(event) = &mut events[0] {
+        event.freed_tokens = plan.freed;
+        event.cost = cost::of(state, &plan);
     }
     events
 }
@@ -310,7 +319,8 @@ fn execute(
 pub(super) fn executed_reply(event: &PruneExecuted, before: &SessionState) -> PruneReply {
     let used = before.budget().used_tokens;
     let used_after = used.saturating_add_signed(-event.freed_tokens);
-    let spans: Vec<SpanVerdict> = event.spans.iter().map(|s| verdict(s, event.accept_lossy)).collect();
+    let spans: Vec<SpanVerdict> =
+        event.spans.iter().map(|s| verdict(s, event.accept_lossy)).collect();
     let lossy = spans.iter().filter(|s| s.gate == Gate::Lossy).count();
     PruneReply {
         verdict: match lossy {

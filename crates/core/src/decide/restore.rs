@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::{Decision, Reply, bound, pairing, unknown};
+use super::{Decision, Reply, bound, budget_after, pairing, unknown};
 use crate::event::SpanRestored;
 use crate::refusal::list;
 use crate::state::{Place, SpanIndex};
-use crate::{Budget, Context, Event, Outcome, Refusal, SessionState, SpanId};
+use crate::{Context, Event, Outcome, Refusal, SessionState, SpanId};
 
 pub(super) fn decide(
     state: &SessionState,
@@ -48,11 +48,7 @@ pub(super) fn decide(
 }
 
 /// Whether this span has to come back: false if it stands in the window already.
-fn comes_back(
-    state: &SessionState,
-    index: SpanIndex,
-    context: &Context,
-) -> Result<bool, Refusal> {
+fn comes_back(state: &SessionState, index: SpanIndex, context: &Context) -> Result<bool, Refusal> {
     let span = state.span(index);
     let refuse = |outcome: Outcome, why: String| Refusal::NotRecoverable {
         span: span.id.clone(),
@@ -67,7 +63,7 @@ fn comes_back(
         )),
         (_, Place::Window) => Ok(false),
         (_, Place::Outside) => Err(Refusal::ContractViolation {
-            message: format!("{} never stood in the window: read it with expand", span.id),
+            message: format!("{} has no place in the window: read it with expand", span.id),
             spans: vec![span.id.clone()],
         }),
         (Outcome::Withheld, _) => Err(refuse(outcome, "its content was never stored".into())),
@@ -77,14 +73,4 @@ fn comes_back(
             None => Err(refuse(outcome, "its copy was not read back; try again".into())),
         },
     }
-}
-
-/// The budget with these spans back. Stubs may split and summaries retire, so it is folded, not
-/// guessed; the fold runs on a copy, whose cost is that of the window, and restores are rare.
-fn budget_after(state: &SessionState, events: &[Event], context: &Context) -> Budget {
-    let mut after = state.clone();
-    for event in events {
-        after.evolve(&super::again::provisional(state, event.clone(), context));
-    }
-    after.budget()
 }

@@ -24,9 +24,10 @@ pub(super) fn decide(
         .claims
         .iter()
         .map(|claim| {
-            let quotes = claim.sources.iter().map(|s| {
-                s.span.as_str().len() + s.quote.as_ref().map_or(0, String::len)
-            });
+            let quotes = claim
+                .sources
+                .iter()
+                .map(|s| s.span.as_str().len() + s.quote.as_ref().map_or(0, String::len));
             claim.text.len() + quotes.sum::<usize>()
         })
         .sum();
@@ -48,7 +49,13 @@ pub(super) fn decide(
     let id = match &summarize.id {
         Some(id) => match state.find(id) {
             None => id.clone(),
-            Some(span) if span.is_summary() && span.digest == summarize.digest => {
+            // Of the same words over other spans it is another summary: what it covers decides
+            // what it may replace.
+            Some(span)
+                if span.is_summary()
+                    && span.digest == summarize.digest
+                    && state.covers(span) == summarize.covers =>
+            {
                 let (handle, version) = (span.handle(), state.version);
                 return Ok(Decision {
                     events: Vec::new(),

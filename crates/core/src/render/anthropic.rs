@@ -28,9 +28,14 @@ pub fn anthropic(state: &SessionState, window: &[Shown]) -> (Vec<Value>, Vec<Val
             }
         }
     }
-    (system, messages.0.into_iter().map(|(role, blocks)| {
-        json!({ "role": role, "content": blocks })
-    }).collect())
+    (
+        system,
+        messages
+            .0
+            .into_iter()
+            .map(|(role, blocks)| json!({ "role": role, "content": blocks }))
+            .collect(),
+    )
 }
 
 struct Messages(Vec<(&'static str, Vec<Value>)>);

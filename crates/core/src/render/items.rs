@@ -116,6 +116,7 @@ impl Builder<'_> {
                 self.user(Part::Text(format!("[result of a call outside the window]\n{text}")));
             }
             (SpanKind::Thinking, _) => {
+                self.behind_calls();
                 let part = thinking(content_text(span, shown));
                 self.assistant().0.push(part);
             }
@@ -125,11 +126,7 @@ impl Builder<'_> {
             }
             (_, Role::Assistant) => {
                 let part = Part::Text(content_text(span, shown));
-                // Text behind calls belongs to the next message: providers put text first.
-                if matches!(self.items.last(), Some(Item::Assistant(_, calls)) if !calls.is_empty())
-                {
-                    self.open = false;
-                }
+                self.behind_calls();
                 self.assistant().0.push(part);
             }
             (_, Role::User | Role::Tool) => {
@@ -145,6 +142,13 @@ impl Builder<'_> {
             _ => self.items.push(Item::User(vec![part])),
         }
         self.open = true;
+    }
+
+    /// What the model says behind calls belongs to its next message: providers put calls last.
+    fn behind_calls(&mut self) {
+        if matches!(self.items.last(), Some(Item::Assistant(_, calls)) if !calls.is_empty()) {
+            self.open = false;
+        }
     }
 
     fn assistant(&mut self) -> (&mut Vec<Part>, &mut Vec<Call>) {
@@ -193,30 +197,32 @@ impl Builder<'_> {
     }
 }
 
-/// A call id that every provider takes. Ids with other characters are rewritten and get the span's
-/// index, so that two never meet.
+/// A call id that every provider takes. Plain ids below the greatest length stay as they are; all
+/// others are rewritten to just that length, with the span's index at the end: so no rewritten id
+/// meets a plain one, nor another rewritten one.
 fn provider_id(span: &SpanState, state: &SessionState) -> String {
     const MAX: usize = 40;
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let id = span.id.as_str();
-    if id.chars().all(plain) && id.len() <= MAX {
+    if id.chars().all(plain) && id.len() < MAX {
         return id.to_owned();
     }
+    let end = format!("_{}", state.index(&span.id).unwrap_or_default());
+    let length = MAX - end.len();
     let rewritten: String =
-        id.chars().take(MAX - 12).map(|c| if plain(c) { c } else { '_' }).collect();
-    format!("{rewritten}_{}", state.index(&span.id).unwrap_or_default())
+        id.chars().take(length).map(|c| if plain(c) { c } else { '_' }).collect();
+    format!("{rewritten:_<length$}{end}")
 }
 
 fn provider_name(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let name: String =
-        name.chars().take(64).map(|c| if plain(c) { c } else { '_' }).collect();
+    let name: String = name.chars().take(64).map(|c| if plain(c) { c } else { '_' }).collect();
     if name.is_empty() { "tool".to_owned() } else { name }
 }
 
 fn thinking(text: String) -> Part {
     match serde_json::from_str::<Value>(&text) {
-        Ok(block) if matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking")) => {
+        Ok(block) if is_providers_own(&block) => {
             let text = block["thinking"].as_str().unwrap_or("[redacted]").to_owned();
             Part::Thinking { text, block: Some(block) }
         }
@@ -224,10 +230,19 @@ fn thinking(text: String) -> Part {
     }
 }
 
+/// Whether this is a block of reasoning as its provider signed it; it refuses any other.
+fn is_providers_own(block: &Value) -> bool {
+    match block["type"].as_str() {
+        Some("thinking") => block["thinking"].is_string() && block["signature"].is_string(),
+        Some("redacted_thinking") => block["data"].is_string(),
+        _ => false,
+    }
+}
+
 fn content_part(span: &SpanState, shown: &Shown) -> Part {
     let media_type = span.media_type.as_ref();
     match &shown.content {
-        Some(content) if IMAGES.contains(&media_type) => Part::Image {
+        Some(content) if IMAGES.contains(&media_type) && !content.is_empty() => Part::Image {
             media_type: media_type.to_owned(),
             base64: BASE64_STANDARD.encode(content),
         },

@@ -162,10 +162,22 @@ impl SessionState {
         SpanIndex::try_from(self.spans.len()).unwrap_or(SpanIndex::MAX)
     }
 
-    fn register(&mut self, span: SpanState) {
+    fn register(&mut self, mut span: SpanState) {
+        // Neighbours mostly share these: one allocation for all of them.
+        if let Some(last) = self.spans.last() {
+            if last.by == span.by {
+                span.by = last.by.clone();
+            }
+            if last.media_type == span.media_type {
+                span.media_type = last.media_type.clone();
+            }
+        }
         self.by_id.insert(span.id.clone(), self.next_index());
+        let may_be_assigned = span.id.as_str().starts_with('s');
         self.spans.push(span);
-        while self.by_id.contains_key(format!("s{}", self.next_assigned).as_str()) {
+        while may_be_assigned
+            && self.by_id.contains_key(format!("s{}", self.next_assigned).as_str())
+        {
             self.next_assigned += 1;
         }
     }
@@ -177,10 +189,13 @@ impl SessionState {
     }
 
     fn prune_executed(&mut self, recorded: &Recorded, event: &PruneExecuted) {
-        let mut lossy = BTreeSet::new();
+        let (mut lossy, mut leaving) = (BTreeSet::new(), BTreeSet::new());
         let mut spans = Vec::with_capacity(event.spans.len());
         for pruned in &event.spans {
             let Some(index) = self.index(&pruned.span) else { continue };
+            if !self.stands(index) || !leaving.insert(index) {
+                continue;
+            }
             spans.push(index);
             if pruned.check.holds() {
                 self.spans[index as usize].verified_at = Some(recorded.at);
@@ -192,7 +207,8 @@ impl SessionState {
             .replace_with
             .as_ref()
             .and_then(|id| self.index(id))
-            .filter(|&index| self.span(index).is_summary());
+            .filter(|index| self.span(*index).is_summary() && !leaving.contains(index))
+            .filter(|&index| self.stands(index) || self.waits(index));
         // Registered first: stubs and summaries read their texts from it.
         self.directives.push(DirectiveState {
             version: recorded.version,
@@ -218,16 +234,24 @@ impl SessionState {
         }
     }
 
+    /// Whether a span stands in the window as itself.
+    fn stands(&self, index: SpanIndex) -> bool {
+        let span = self.span(index);
+        span.place == Place::Window && span.loss.is_none()
+    }
+
+    /// Whether a span is recorded without a place in the window, and can be read.
+    fn waits(&self, index: SpanIndex) -> bool {
+        let span = self.span(index);
+        span.place == Place::Outside && span.loss.is_none()
+    }
+
     /// Puts a summary into the place of spans that a directive has just taken out.
     fn place_summary(&mut self, summary: SpanIndex, by: DirectiveNo, replaced: u32, first: Key) {
-        let old = self.span(summary).slot;
-        if let Some(key) = old {
-            self.remove_slot(key);
+        let key = self.replacement_key(summary, first);
+        if let Some(old) = self.span(summary).slot {
+            self.remove_slot(old);
         }
-        let key = match old {
-            Some(key) => key.min(Key::before(first, summary)),
-            None => Key::before(first, summary),
-        };
         let span = &mut self.spans[summary as usize];
         span.key = key;
         span.place = Place::Window;
@@ -272,13 +296,20 @@ impl SessionState {
         let shown = span.slot.and_then(|key| self.window.get(&key));
         let already = matches!(shown, Some(Slot::Tombstone(_)));
         let outside = span.place == Place::Outside && span.slot.is_none();
-        if already || outside {
+        if outside {
             return;
         }
-        let key = span.key;
-        self.leave_slot(index);
-        self.part_stub(key);
-        self.insert_slot(key, Slot::Tombstone(index));
+        if !already {
+            let (key, place) = (span.key, span.place);
+            self.leave_slot(index);
+            self.part_stub(key);
+            self.insert_slot(key, Slot::Tombstone(index));
+            if let Place::Pruned(directive) = place
+                && let Some(summary) = self.directive(directive).and_then(|d| d.replace_with)
+            {
+                self.stand_for_one_less(summary);
+            }
+        }
         self.expose(index);
     }
 
@@ -322,6 +353,9 @@ impl SessionState {
     fn span_restored(&mut self, recorded: &Recorded, event: &SpanRestored) {
         let Some(index) = self.index(&event.span) else { return };
         let Place::Pruned(directive) = self.span(index).place else { return };
+        if self.span(index).loss.is_some() {
+            return;
+        }
         self.verified(&event.span, recorded);
         self.leave_slot(index);
         let key = self.span(index).key;
@@ -335,24 +369,53 @@ impl SessionState {
         }
     }
 
-    /// One span that a summary stood for is back; the last one takes the summary out.
+    /// One span that a summary stood for is back; the last one takes the summary out, unless the
+    /// summary is all that is left of something lost.
     fn retire(&mut self, summary: SpanIndex) {
-        let shown = self.span(summary).slot.filter(|key| {
-            matches!(self.window.get(key), Some(Slot::Summary(index)) if *index == summary)
-        });
-        if let Some(key) = shown {
+        self.stand_for_one_less(summary);
+        let span = self.span(summary);
+        let Some(state) = &span.summary else { return };
+        if state.standing_for > 0 || !self.stands(summary) || self.outlives(summary) {
+            return;
+        }
+        if let Some(key) = self.span(summary).slot {
             self.remove_slot(key);
         }
         let span = &mut self.spans[summary as usize];
-        let Some(state) = &mut span.summary else { return };
-        state.standing_for = state.standing_for.saturating_sub(1);
-        let Some(key) = shown else { return };
-        if state.standing_for == 0 {
-            span.slot = None;
-            span.place = Place::Outside;
-        } else {
+        span.slot = None;
+        span.place = Place::Outside;
+        if let Some(state) = &mut span.summary {
+            // Should it be used again, it speaks only of what it stands for then.
+            state.directives.clear();
+        }
+    }
+
+    /// A span behind a summary is back or lost: the summary's own text says how many are left.
+    fn stand_for_one_less(&mut self, summary: SpanIndex) {
+        let shown = self.span(summary).slot.filter(
+            |key| matches!(self.window.get(key), Some(Slot::Summary(index)) if *index == summary),
+        );
+        if let Some(key) = shown {
+            self.remove_slot(key);
+        }
+        if let Some(state) = &mut self.spans[summary as usize].summary {
+            state.standing_for = state.standing_for.saturating_sub(1);
+        }
+        if let Some(key) = shown {
             self.insert_slot(key, Slot::Summary(summary));
         }
+    }
+
+    /// Whether something that a summary replaced was lost behind it.
+    fn outlives(&self, summary: SpanIndex) -> bool {
+        let directives = self.span(summary).summary.iter().flat_map(|s| s.directives.iter());
+        let mut replaced = directives.filter_map(|&number| Some((number, self.directive(number)?)));
+        replaced.any(|(number, directive)| {
+            directive.spans.iter().any(|&index| {
+                let span = self.span(index);
+                span.place == Place::Pruned(number) && span.loss.is_some()
+            })
+        })
     }
 
     fn contradiction_noted(&mut self, event: &ContradictionNoted) {

@@ -93,8 +93,10 @@ pub(crate) struct Plan {
     pub(crate) insert: Vec<(Key, Slot)>,
     /// Tokens freed; negative if more comes than goes.
     pub(crate) freed: i64,
-    /// The first place that changes.
+    /// The place of the first span that leaves.
     pub(crate) first: Key,
+    /// The first place that changes: that one, or the replacement's if it stands further ahead.
+    pub(crate) changed: Key,
 }
 
 impl SessionState {
@@ -210,7 +212,10 @@ impl SessionState {
                 freed += i64::from(self.slot_tokens(slot));
             }
             let adjacent = previous.is_some_and(|previous| {
-                self.window.range((Bound::Excluded(previous), Bound::Excluded(key))).next().is_none()
+                self.window
+                    .range((Bound::Excluded(previous), Bound::Excluded(key)))
+                    .next()
+                    .is_none()
             });
             previous = Some(key);
             if lossy.contains(&index) {
@@ -228,10 +233,18 @@ impl SessionState {
             freed -= i64::from(self.slot_tokens(slot));
         }
         let first = order.first().map_or(Key::of(0), |&index| self.span(index).key);
+        let mut changed = first;
         if let Some(summary) = replacement {
             freed -= self.replacement_tokens(summary, directive, order.len() - lossy.len());
+            changed = self.replacement_key(summary, first);
         }
-        Plan { order, insert, freed, first }
+        Plan { order, insert, freed, first, changed }
+    }
+
+    /// Where a summary will stand once it has replaced the span that stands at `first`.
+    pub(crate) fn replacement_key(&self, summary: SpanIndex, first: Key) -> Key {
+        let new = Key::before(first, summary);
+        self.span(summary).slot.map_or(new, |old| old.min(new))
     }
 
     /// What a summary's slot will take more than it does now, once this directive uses it.
@@ -240,9 +253,14 @@ impl SessionState {
         let Some(state) = &span.summary else { return 0 };
         let mut directives = state.directives.clone();
         directives.push(directive);
-        let text = replaced_text(&directives, state.standing_for as usize + spans);
-        let after = i64::from(span.tokens) + i64::from(stand_in_tokens(&text));
-        let now = span.slot.and_then(|key| self.window.get(&key)).map_or(0, |s| self.slot_tokens(s));
+        let stand_in = match state.standing_for as usize + spans {
+            // What it replaced is all lost: there is nothing to expand.
+            0 => 0,
+            some => stand_in_tokens(&replaced_text(&directives, some)),
+        };
+        let after = i64::from(span.tokens.saturating_add(stand_in));
+        let now =
+            span.slot.and_then(|key| self.window.get(&key)).map_or(0, |s| self.slot_tokens(s));
         after - i64::from(now)
     }
 

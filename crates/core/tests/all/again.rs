@@ -131,5 +131,9 @@ fn events_of_another_command_rebuild_nothing() {
     assert_eq!(again(Command::Append { spans: spans(&["a"]) }), None);
     let prune = Command::Prune(drop_spans(&["a"]));
     assert_eq!(reply_again(&prune, Some(&before), s.state(), &[]), None);
-    assert_eq!(reply_again(&prune, None, s.state(), events), None, "a prune needs the state before");
+    assert_eq!(
+        reply_again(&prune, None, s.state(), events),
+        None,
+        "a prune needs the state before"
+    );
 }

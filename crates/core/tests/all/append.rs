@@ -104,10 +104,7 @@ fn the_same_span_again_is_a_duplicate_and_takes_no_second_place() {
 fn the_same_id_for_anything_else_is_a_conflict() {
     let mut s = Scenario::given(vec![span("a"), withheld("key")]);
     s.summarize("S", &["a"]);
-    let stored = NewSpan {
-        content: Content::Bytes(b"key".as_slice().into()),
-        ..withheld("key")
-    };
+    let stored = NewSpan { content: Content::Bytes(b"key".as_slice().into()), ..withheld("key") };
     for other in [
         saying("a", "other words"),
         NewSpan { role: Role::Assistant, ..span("a") },
@@ -150,11 +147,8 @@ fn references_forward_or_to_nothing_are_refused_all_at_once() {
     let mut s = Scenario::given(spans(&["a"]));
     let refusal = refused(&mut s, vec![result("answer", "call"), call("call")]);
     assert_eq!(refusal, Refusal::UnknownSpan(ids(&["call"])), "its call must come first");
-    let strange = NewSpan {
-        contradicts: ids(&["a", "ghost"]),
-        supersedes: Some(id("shade")),
-        ..span("b")
-    };
+    let strange =
+        NewSpan { contradicts: ids(&["a", "ghost"]), supersedes: Some(id("shade")), ..span("b") };
     let refusal = refused(&mut s, vec![span("c"), strange]);
     assert_eq!(refusal, Refusal::UnknownSpan(ids(&["ghost", "shade"])));
     let itself = NewSpan { contradicts: ids(&["b"]), ..span("b") };
@@ -192,8 +186,8 @@ fn a_contradicting_span_notes_one_contradiction_for_each_that_it_names() {
     let from = s.log.len() + 1;
     let objects = |name| NewSpan { contradicts: ids(&["a", "b"]), ..span(name) };
     s.append(vec![objects("x"), objects("y")]);
-    let expected: Vec<&str> = ["span-recorded", "contradiction-noted", "contradiction-noted"]
-        .repeat(2);
+    let expected: Vec<&str> =
+        ["span-recorded", "contradiction-noted", "contradiction-noted"].repeat(2);
     assert_eq!(s.kinds(from), expected);
     let noted: Vec<(u32, &[SpanId])> = s
         .log

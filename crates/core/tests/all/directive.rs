@@ -47,10 +47,18 @@ fn what_left_before_cannot_leave_again() {
     assert_eq!(again, (RejectReason::AlreadyPruned, ids(&["a"])));
     s.lose(&["b"]);
     let lost = s.prune(Prune { accept_lossy: true, ..drop_spans(&["b"]) });
-    assert_eq!(lost.reason, Some(RejectReason::AlreadyPruned), "its tombstone stands there already");
+    assert_eq!(
+        lost.reason,
+        Some(RejectReason::AlreadyPruned),
+        "its tombstone stands there already"
+    );
     assert_eq!(s.window(), "stub(a) tombstone(b) c");
     s.restore(&["a"]).unwrap();
-    assert_eq!(s.prune(drop_spans(&["a"])).verdict, Verdict::Reversible, "what came back may leave");
+    assert_eq!(
+        s.prune(drop_spans(&["a"])).verdict,
+        Verdict::Reversible,
+        "what came back may leave"
+    );
 }
 
 #[test]

@@ -86,8 +86,7 @@ fn a_prune_says_what_it_does(
         let dry = Command::Prune(Prune { dry_run: true, ..prune.clone() });
         let dry = decide(Some(before), &dry, context).unwrap();
         assert_eq!(dry.events, Vec::<Event>::new());
-        let expected =
-            PruneReply { directive: None, version: before.version, ..reply.clone() };
+        let expected = PruneReply { directive: None, version: before.version, ..reply.clone() };
         assert_eq!(dry.reply, Reply::Pruned(Box::new(expected)), "the dry run of {prune:?}");
     } else {
         assert_eq!(events, [], "a dry run records nothing");
@@ -210,7 +209,8 @@ fn nothing_is_out_of_reach(state: &SessionState) {
 fn ledger_is_whole(state: &SessionState) {
     let mut in_ledger: Vec<SpanIndex> = state.ledger().iter().map(|entry| entry.span).collect();
     in_ledger.sort_unstable();
-    let lossy = state.spans().iter().zip(0..).filter(|(span, _)| state.outcome(span) == Outcome::Lossy);
+    let lossy =
+        state.spans().iter().zip(0..).filter(|(span, _)| state.outcome(span) == Outcome::Lossy);
     assert_eq!(in_ledger, lossy.map(|(_, index)| index).collect::<Vec<_>>(), "one entry each");
     for span in state.spans() {
         let entry = state.tombstone(span);

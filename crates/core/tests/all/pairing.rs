@@ -1,6 +1,6 @@
 //! A tool call and its results: what may leave, what may come back, and what is named otherwise.
 
-use lacuna_core::{NewSpan, RejectReason, Refusal, Verdict};
+use lacuna_core::{NewSpan, Refusal, RejectReason, Verdict};
 
 use crate::scenario::{Scenario, call, drop_spans, ids, result, span};
 
@@ -71,9 +71,7 @@ fn a_result_comes_back_only_behind_its_call() {
     let mut s = called();
     s.prune(drop_spans(&["c", "r1", "r2"]));
     let refused = s.restore(&["r1", "r2"]);
-    let Err(Refusal::ContractViolation { message, spans }) = refused else {
-        panic!("{refused:?}")
-    };
+    let Err(Refusal::ContractViolation { message, spans }) = refused else { panic!("{refused:?}") };
     assert_eq!(spans, ids(&["c"]), "each missing call is named once");
     assert!(message.contains("restore c with it"), "{message}");
     assert_eq!(s.window(), "ask stub(c r1 r2) next");
@@ -123,4 +121,12 @@ fn a_late_result_of_a_call_that_left_stands_in_the_window() {
     s.append(vec![result("r3", "c")]);
     assert_eq!(s.window(), "ask stub(c r1 r2) next r3");
     assert_eq!(s.prune(drop_spans(&["r3"])).verdict, Verdict::Reversible);
+}
+
+#[test]
+fn a_result_comes_back_alone_where_its_call_never_stood_in_the_window() {
+    let mut s = Scenario::given(vec![NewSpan { in_window: false, ..call("c") }, result("r", "c")]);
+    s.prune(drop_spans(&["r"]));
+    s.restore(&["r"]).unwrap();
+    assert_eq!(s.window(), "r");
 }

@@ -34,7 +34,9 @@ fn nothing_is_left_out(scenario: &Scenario, form: &str, said: &str) {
             let stand_in = shown.entry.text.as_deref().unwrap_or_default();
             let present = match shown.entry.kind {
                 // A result's stub may stand behind its call, alone, though the window shares it.
-                EntryKind::Stub => said.contains(stand_in) || said.contains(&stub_text(&span.handle())),
+                EntryKind::Stub => {
+                    said.contains(stand_in) || said.contains(&stub_text(&span.handle()))
+                }
                 EntryKind::Tombstone => said.contains(stand_in),
                 EntryKind::Summary => said.contains(stand_in) && said.contains(span.id.as_str()),
                 // Only contents that name their span can be told apart.
@@ -112,7 +114,9 @@ pub(crate) fn openai_accepts(messages: &[Value]) -> Result<(), String> {
                 let calls = message["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
                 let silent = message["content"].is_null();
                 need(silent || message["content"].is_string(), || format!("content of {message}"))?;
-                need(!silent || !calls.is_empty(), || format!("neither text nor calls: {message}"))?;
+                need(!silent || !calls.is_empty(), || {
+                    format!("neither text nor calls: {message}")
+                })?;
                 let named = message.get("tool_calls").is_some();
                 need(!named || !calls.is_empty(), || "tool_calls is empty".into())?;
                 for call in calls {
@@ -268,11 +272,13 @@ fn the_rules_refuse_what_the_providers_refuse() {
     let user = json!({ "role": "user", "content": [{ "type": "text", "text": "u" }] });
     let used = json!({ "role": "assistant", "content": [
         { "type": "tool_use", "id": "c", "name": "f", "input": {} }] });
-    let answer = json!({ "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "c" }] });
+    let answer =
+        json!({ "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "c" }] });
     let late = json!({ "role": "user", "content": [
         { "type": "text", "text": "u" }, { "type": "tool_result", "tool_use_id": "c" }] });
     let blank = json!({ "role": "user", "content": [{ "type": "text", "text": " \n" }] });
-    let unsigned = json!({ "role": "assistant", "content": [{ "type": "thinking", "thinking": "t" }] });
+    let unsigned =
+        json!({ "role": "assistant", "content": [{ "type": "thinking", "thinking": "t" }] });
     assert_eq!(anthropic_accepts(&[], &[user.clone(), used.clone(), answer.clone()]), Ok(()));
     for bad in [
         vec![used.clone(), answer.clone()],

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lacuna_core::{
     Claim, ClaimOrigin, ClaimSource, Command, Contract, NewSpan, Open, Prune, Purpose, Refusal,
-    Reply, Summarize, SpanId,
+    Reply, SpanId, Summarize,
 };
 
 use crate::scenario::{
@@ -89,8 +89,12 @@ fn a_version_that_is_past_or_to_come_is_a_conflict() {
     s.expected_version = Some(2);
     s.append(spans(&["b"]));
     s.expected_version = Some(1);
-    let fresh = Scenario { expected_version: Some(1), ..Scenario::nothing() }.send(open_command());
-    assert_eq!(fresh, Err(Refusal::VersionConflict { expected: 1, actual: 0 }));
+    let mut fresh = Scenario::nothing();
+    fresh.expected_version = Some(1);
+    assert_eq!(
+        fresh.send(open_command()),
+        Err(Refusal::VersionConflict { expected: 1, actual: 0 })
+    );
 }
 
 #[test]
@@ -130,8 +134,7 @@ fn every_limit_is_named_with_what_was_given() {
     let long = Some("right".to_owned());
     let labels = BTreeMap::from([("key".to_owned(), "va".to_owned())]);
     let source = ClaimSource { span: id("a"), quote: Some("quote".into()) };
-    let claim =
-        Claim { text: "abc".into(), origin: ClaimOrigin::Hedged, sources: vec![source] };
+    let claim = Claim { text: "abc".into(), origin: ClaimOrigin::Hedged, sources: vec![source] };
     let short = Summarize { text: "short".into(), ..summary("S", &["a"]) };
     for (command, what, given, limit) in [
         (append(spans(&["d", "e", "f"])), "spans in one append", 3, 2),
@@ -159,12 +162,7 @@ fn every_limit_is_named_with_what_was_given() {
         ),
         (Command::Summarize(summary("S", &["a", "b", "c"])), "spans in covers", 3, 2),
         (Command::Summarize(summary("S", &["a"])), "a summary's text, in bytes", 100, 64),
-        (
-            Command::Summarize(Summarize { claims: vec![claim], ..short }),
-            "claims, in bytes",
-            9,
-            8,
-        ),
+        (Command::Summarize(Summarize { claims: vec![claim], ..short }), "claims, in bytes", 9, 8),
     ] {
         let refusal = s.send(command).unwrap_err();
         let Refusal::TooLarge { what: named, given: found, limit: bound, advice } = refusal else {

@@ -50,6 +50,20 @@ fn parallel_calls_are_one_message_and_their_results_follow_at_once() {
 }
 
 #[test]
+fn calls_made_after_a_result_are_another_message() {
+    let s = Scenario::given(vec![
+        span("u"),
+        call("c1"),
+        result("r1", "c1"),
+        call("c2"),
+        result("r2", "c2"),
+    ]);
+    assert_eq!(outline(&chat(&s)), "user assistant(c1) tool(c1) assistant(c2) tool(c2)");
+    let expected = "user assistant(c1) user(c1) assistant(c2) user(c2)";
+    assert_eq!(outline(&messages(&s).1), expected);
+}
+
+#[test]
 fn results_that_were_recorded_late_move_up_to_their_call() {
     let s = Scenario::given(vec![
         span("u"),
@@ -57,9 +71,9 @@ fn results_that_were_recorded_late_move_up_to_their_call() {
         span("meanwhile"),
         call("c2"),
         result("r1", "c1"),
-        assistant("still waiting"),
+        assistant("waiting"),
         result("r2", "c2"),
-    ].into_iter().map(|span| NewSpan { id: span.id, ..span }).collect());
+    ]);
     let expected = "user assistant(c1) tool(c1) user assistant(c2) tool(c2) assistant";
     assert_eq!(outline(&chat(&s)), expected);
     let expected = "user assistant(c1) user(c1) assistant(c2) user(c2) assistant";

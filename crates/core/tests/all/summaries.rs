@@ -43,7 +43,11 @@ fn summary_ids_are_assigned_and_the_same_summary_is_one() {
     assert_eq!(s.log.len(), events, "the same again is no second summary");
     // A client that got a plain reply to this would prune `b` on the strength of it.
     for other in [
-        Summarize { text: "other".into(), digest: Digest::of(b"other"), ..summary("S", &["a", "b"]) },
+        Summarize {
+            text: "other".into(),
+            digest: Digest::of(b"other"),
+            ..summary("S", &["a", "b"])
+        },
         summary("S", &["a"]),
         summary("S", &["a", "b", "sum2"]),
         summary("a", &["b"]),

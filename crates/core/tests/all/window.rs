@@ -14,8 +14,10 @@ fn consecutive_spans_of_one_directive_share_a_stub() {
     s.prune(drop_spans(&["e", "b", "c"]));
     assert_eq!(s.window(), "a stub(b c) d stub(e)");
     let handle = s.state().find(&id("e")).unwrap().handle();
-    let expected =
-        ["[p1@prune 2 spans pruned; expand to read]".to_owned(), format!("[{handle} pruned; expand to read]")];
+    let expected = [
+        "[p1@prune 2 spans pruned; expand to read]".to_owned(),
+        format!("[{handle} pruned; expand to read]"),
+    ];
     assert_eq!(texts(&s), expected);
     let stub = s.state().entries().nth(1).unwrap();
     assert_eq!((stub.kind, stub.handle.as_deref()), (EntryKind::Stub, Some("p1@prune")));

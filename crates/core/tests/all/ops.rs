@@ -1,0 +1,97 @@
+//! Random commands over few ids, so that they meet.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+
+/// Ids that a client might give, some like those that the journal assigns.
+pub(crate) const NAMES: &[&str] = &[
+    "a", "b", "c.1", "c:1", "c_1", "d", "e", "f", "s1", "s2", "s9", "p1", "sum1", "sum3", "ghost",
+    "shade",
+];
+
+#[derive(Debug, Clone)]
+pub(crate) struct Piece {
+    pub(crate) name: Option<usize>,
+    pub(crate) shape: u8,
+    pub(crate) variant: u8,
+    pub(crate) hidden: bool,
+    pub(crate) pinned: bool,
+    pub(crate) other: Option<usize>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Op {
+    Append(Vec<Piece>),
+    Summarize {
+        name: Option<usize>,
+        covers: Vec<usize>,
+    },
+    /// `with` below 4: a fresh summary of just these spans; else one of those recorded.
+    Prune {
+        picks: Picks,
+        with: Option<usize>,
+        lossy: bool,
+        dry: bool,
+        hours: Option<u64>,
+    },
+    Restore(Picks),
+    Spoil {
+        pick: usize,
+        reported: bool,
+    },
+    Report(Picks),
+    Contradict(usize, usize),
+    Resolve(u32),
+    Read(usize, bool),
+    Close,
+}
+
+/// Spans named blindly, or chosen among those for which the command makes sense.
+#[derive(Debug, Clone)]
+pub(crate) struct Picks {
+    pub(crate) blind: bool,
+    pub(crate) which: Vec<usize>,
+}
+
+fn piece() -> impl Strategy<Value = Piece> {
+    // A name mostly has one shape, so that it meets itself as a duplicate and not as a conflict.
+    let name = option::weighted(0.4, 0..NAMES.len() - 2);
+    let variant = prop_oneof![20 => Just(0_u8), 1 => 1..5_u8];
+    let other = option::weighted(0.5, 0..64_usize);
+    (name, 0..12_u8, variant, prop::bool::weighted(0.1), prop::bool::weighted(0.05), other)
+        .prop_map(|(name, shape, variant, hidden, pinned, other)| Piece {
+            name,
+            shape,
+            variant,
+            hidden,
+            pinned,
+            other,
+        })
+}
+
+fn picks() -> impl Strategy<Value = Picks> {
+    (prop::bool::weighted(0.15), vec(0..64_usize, 1..7))
+        .prop_map(|(blind, which)| Picks { blind, which })
+}
+
+pub(crate) fn op() -> impl Strategy<Value = Op> {
+    let prune = (picks(), option::of(0..8_usize), any::<bool>(), prop::bool::weighted(0.1));
+    let hours = option::weighted(0.2, 0..5_u64);
+    prop_oneof![
+        40 => vec(piece(), 1..6).prop_map(Op::Append),
+        10 => (option::of(0..NAMES.len() - 2), vec(0..64_usize, 0..6))
+            .prop_map(|(name, covers)| Op::Summarize { name, covers }),
+        70 => (prune, hours).prop_map(|((picks, with, lossy, dry), hours)| {
+            Op::Prune { picks, with, lossy, dry, hours }
+        }),
+        40 => picks().prop_map(Op::Restore),
+        10 => (0..64_usize, any::<bool>()).prop_map(|(pick, reported)| Op::Spoil { pick, reported }),
+        5 => picks().prop_map(Op::Report),
+        6 => (0..64_usize, 0..64_usize).prop_map(|(a, b)| Op::Contradict(a, b)),
+        10 => (0..5_u32).prop_map(Op::Resolve),
+        5 => (0..64_usize, any::<bool>()).prop_map(|(pick, audit)| Op::Read(pick, audit)),
+        // Rarely: what follows can hardly do anything.
+        1 => Just(Op::Close),
+    ]
+}

@@ -1,0 +1,359 @@
+//! Sequences of commands over few ids, so that they meet: after each, the state agrees with the
+//! simple account of [`crate::naive`], with a replay from the first event, and with every law.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use lacuna_core::{
+    Command, CopyEvidence, EntryKind, Gate, NewSpan, Outcome, Prune, PruneMode, Purpose, Recorded,
+    Reply, Role, SessionState, SpanId, SpanKind, Verdict,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+
+use crate::naive::Naive;
+use crate::ops::{NAMES, Op, Picks, Piece, op};
+use crate::scenario::{
+    Scenario, assistant, call, drop_spans, id, result, saying, span, summary, thinking, withheld,
+};
+
+struct Run {
+    scenario: Scenario,
+    naive: Naive,
+    refused: usize,
+}
+
+impl Run {
+    fn step(&mut self, command: Command) {
+        let before = self.scenario.state().clone();
+        let Ok(reply) = self.scenario.send(command.clone()) else {
+            assert_eq!(self.scenario.state(), &before, "refused: {command:?}");
+            self.refused += 1;
+            return;
+        };
+        self.naive.note(&command, &reply);
+        if let (Command::Prune(prune), Reply::Pruned(reply)) = (&command, &reply) {
+            self.gate_kept(&before, prune, reply.verdict, &reply.spans);
+        }
+        let state = self.scenario.state();
+        self.naive.compare(state);
+        let replayed = fold(&self.scenario.log);
+        assert_eq!(&replayed, state, "a replay gives the same state");
+        assert_eq!(canonical(&replayed), canonical(state), "and the same text of it");
+        for ghost in ["ghost", "shade"] {
+            assert_eq!(self.scenario.outcome(ghost), Outcome::NeverRecorded);
+        }
+    }
+
+    /// Nothing leaves as reversible whose copy is not there, and what may leave does.
+    fn gate_kept(
+        &self,
+        before: &SessionState,
+        prune: &Prune,
+        verdict: Verdict,
+        spans: &[lacuna_core::SpanVerdict],
+    ) {
+        let mut simple = prune.replace_with.is_none() && !spans.is_empty();
+        for found in spans {
+            let span = before.find(&found.span);
+            let copy = self.scenario.evidence.get(&found.span).is_none_or(|e| e.existence.is_ok());
+            let stored = span.is_some_and(|span| before.outcome(span) != Outcome::Withheld);
+            let whole = copy && stored;
+            let expected = match (verdict, whole) {
+                (Verdict::Rejected, _) => Gate::Rejected,
+                (_, true) => Gate::Reversible,
+                (_, false) => Gate::Lossy,
+            };
+            assert_eq!(found.gate, expected, "{} under {prune:?}", found.span);
+            simple &= whole
+                && span.is_some_and(|span| {
+                    before.outcome(span) == Outcome::Live
+                        && !span.pinned
+                        && span.open_contradictions == 0
+                        && span.kind != SpanKind::ToolCall
+                });
+        }
+        // The opposite failure counts as much: a gate that refuses what is safe.
+        assert!(!simple || verdict == Verdict::Reversible, "{verdict:?} for {prune:?}");
+    }
+
+    fn any(&self, pick: usize) -> SpanId {
+        let spans = self.scenario.state().spans();
+        match spans.get(pick % spans.len().max(1)) {
+            Some(span) if !pick.is_multiple_of(8) => span.id.clone(),
+            _ => id(NAMES[pick / 4 % NAMES.len()]),
+        }
+    }
+
+    fn pick(&self, picks: &Picks, from: &[SpanId]) -> Vec<SpanId> {
+        let choose = |&pick: &usize| {
+            if picks.blind || from.is_empty() {
+                self.any(pick)
+            } else {
+                from[pick % from.len()].clone()
+            }
+        };
+        picks.which.iter().map(choose).collect()
+    }
+
+    /// Spans that stand in the window, and that nothing but the gate keeps there.
+    fn live(&self) -> Vec<SpanId> {
+        let state = self.scenario.state();
+        let spans = state
+            .entries()
+            .filter(|entry| matches!(entry.kind, EntryKind::Span | EntryKind::Summary))
+            .map(|entry| state.span(entry.spans[0]));
+        let free = spans.filter(|span| {
+            let open = span.kind == SpanKind::ToolCall && span.results.is_empty();
+            !span.pinned && span.open_contradictions == 0 && !open
+        });
+        free.map(|span| span.id.clone()).collect()
+    }
+
+    fn summaries(&self) -> Vec<SpanId> {
+        let spans = self.scenario.state().spans().iter();
+        spans.filter(|span| span.is_summary()).map(|span| span.id.clone()).collect()
+    }
+
+    fn pruned(&self) -> Vec<SpanId> {
+        let spans = self.scenario.state().spans().iter();
+        spans.filter(|span| span.pruned_under().is_some()).map(|span| span.id.clone()).collect()
+    }
+
+    /// These spans and the results of the calls among them.
+    fn with_results(&self, mut spans: Vec<SpanId>) -> Vec<SpanId> {
+        let state = self.scenario.state();
+        let calls: Vec<_> = spans.iter().filter_map(|id| state.find(id)).collect();
+        let live = self.live();
+        let results = calls.iter().flat_map(|call| &call.results);
+        let results = results.map(|&index| state.span(index).id.clone());
+        let results: Vec<SpanId> = results.filter(|id| live.contains(id)).collect();
+        spans.extend(results);
+        spans
+    }
+
+    fn new_span(&self, piece: &Piece) -> NewSpan {
+        let name = piece.name.map_or("unnamed", |name| NAMES[name]);
+        let signed =
+            format!(r#"{{"type":"thinking","thinking":"text of {name}","signature":"c2ln"}}"#);
+        let calls = self.scenario.state().spans().iter().filter(|s| s.kind == SpanKind::ToolCall);
+        let calls: Vec<&SpanId> = calls.map(|span| &span.id).collect();
+        let shape = match piece.name {
+            Some(name) if piece.variant != 4 => (name % 12) as u8,
+            _ => piece.shape,
+        };
+        let made = match shape {
+            0 | 1 => call(name),
+            2..=4 if !calls.is_empty() => {
+                result(name, calls[piece.other.unwrap_or_default() % calls.len()].as_str())
+            }
+            5 => assistant(name),
+            6 => thinking(name, &signed),
+            7 => thinking(name, &format!("text of {name}")),
+            8 => withheld(name),
+            9 => NewSpan { media_type: "image/png".into(), ..saying(name, [0xff, piece.variant]) },
+            10 => NewSpan { role: Role::System, ..span(name) },
+            _ => span(name),
+        };
+        let varied = match piece.variant {
+            1 => saying(name, ""),
+            2 => saying(name, r#"{"name":"é","arguments":"{"}"#),
+            3 => saying(name, [0xff, 0xfe]),
+            _ => made.clone(),
+        };
+        NewSpan {
+            id: piece.name.map(|_| id(name)),
+            content: varied.content,
+            digest: varied.digest,
+            in_window: !piece.hidden,
+            pinned: piece.pinned,
+            contradicts: piece
+                .other
+                .filter(|n| n.is_multiple_of(16))
+                .map(|n| self.any(n / 4))
+                .into_iter()
+                .collect(),
+            ..made
+        }
+    }
+
+    fn run(&mut self, op: &Op) {
+        match op {
+            Op::Append(pieces) => {
+                let spans = pieces.iter().map(|piece| self.new_span(piece)).collect();
+                self.step(Command::Append { spans });
+            }
+            Op::Summarize { name, covers } => {
+                let covers = covers.iter().map(|&pick| self.any(pick)).collect();
+                let id = name.map(|name| id(NAMES[name]));
+                self.step(Command::Summarize(lacuna_core::Summarize {
+                    id,
+                    covers,
+                    ..summary("S", &[])
+                }));
+            }
+            Op::Prune { picks, with, lossy, dry, hours } => {
+                let mut spans = self.pick(picks, &self.live());
+                if !picks.blind {
+                    spans = self.with_results(spans);
+                }
+                let replace_with = with.and_then(|with| self.replacement(with, &spans));
+                self.step(Command::Prune(Prune {
+                    spans,
+                    mode: PruneMode::Compress,
+                    replace_with,
+                    accept_lossy: *lossy,
+                    min_durability_ms: hours.map(|hours| hours * 3_600_000),
+                    dry_run: *dry,
+                    ..drop_spans(&[])
+                }));
+            }
+            Op::Restore(picks) => {
+                let spans = self.pick(picks, &self.pruned());
+                self.step(Command::Restore { spans });
+            }
+            Op::Spoil { pick, reported } => {
+                let summaries: Vec<SpanId> = self.summaries();
+                let span = match summaries.get(pick / 2 % summaries.len().max(1)) {
+                    Some(summary) if pick.is_multiple_of(2) => summary.clone(),
+                    _ => self.any(*pick),
+                };
+                let recorded = self.scenario.state().find(&span).is_some();
+                // What the store lost before it was recorded is not lost.
+                if recorded {
+                    let found = CopyEvidence::missing("its stored copy is missing");
+                    self.scenario.evidence.insert(span.clone(), found);
+                }
+                if *reported {
+                    self.step(Command::ReportDamage { spans: vec![span] });
+                }
+            }
+            Op::Report(picks) => {
+                let spans = self.pick(picks, &[]);
+                self.step(Command::ReportDamage { spans });
+            }
+            Op::Contradict(a, b) => {
+                let spans = vec![self.any(*a), self.any(*b)];
+                self.step(Command::Contradict { spans, note: None });
+            }
+            Op::Resolve(contradiction) => {
+                let note = "settled".to_owned();
+                self.step(Command::Resolve { contradiction: *contradiction, note });
+            }
+            Op::Read(pick, audit) => {
+                let purpose = if *audit { Purpose::Audit } else { Purpose::Expand };
+                let span = self.any(*pick);
+                self.step(Command::Read { span, purpose });
+            }
+            Op::Close => self.step(Command::Close),
+        }
+    }
+
+    fn replacement(&mut self, with: usize, spans: &[SpanId]) -> Option<SpanId> {
+        if with < 4 {
+            let known = self.scenario.state().spans().len();
+            // Some cover more than they replace at first, and are used again.
+            let mut covers = spans.to_vec();
+            if with > 1 {
+                covers.extend(self.live());
+            }
+            let fresh = lacuna_core::Summarize { id: None, covers, ..summary("S", &[]) };
+            self.step(Command::Summarize(fresh));
+            let state = self.scenario.state();
+            return state.spans().get(known).map(|span| span.id.clone());
+        }
+        let state = self.scenario.state();
+        let covering = state.spans().iter().filter(|summary| {
+            let covers = state.covers(summary);
+            spans.iter().all(|id| covers.contains(id)) && summary.is_summary()
+        });
+        let covering: Vec<&SpanId> = covering.map(|summary| &summary.id).collect();
+        covering.get((with - 4) % covering.len().max(1)).map(|&summary| summary.clone())
+    }
+}
+
+fn fold(log: &[Recorded]) -> SessionState {
+    let mut state = SessionState::open(&log[0]).expect("the first event opens the session");
+    log[1..].iter().for_each(|recorded| state.evolve(recorded));
+    state
+}
+
+/// A state as text, without the index that serialisation leaves out as well. (JSON has no place
+/// for a map whose keys are no strings.)
+fn canonical(state: &SessionState) -> String {
+    let text = format!("{state:?}");
+    let (kept, index) = text.split_once(", by_id: ").expect("the index is the last field");
+    assert!(!index.contains("}, "), "something stands behind the index: {index}");
+    kept.to_owned()
+}
+
+/// What the sequences came to, so that a generator that stopped reaching it is noticed.
+#[derive(Debug, Default)]
+struct Reached(BTreeMap<&'static str, usize>);
+
+impl Reached {
+    fn count(&mut self, scenario: &Scenario, refused: usize) {
+        for recorded in &scenario.log {
+            *self.0.entry(recorded.event.kind()).or_default() += 1;
+        }
+        *self.0.entry("refused").or_default() += refused;
+        let state = scenario.state();
+        for entry in state.entries() {
+            let word = match entry.kind {
+                EntryKind::Stub if entry.spans.len() > 1 => "shared stub",
+                kind => kind.word(),
+            };
+            *self.0.entry(word).or_default() += 1;
+        }
+        for span in state.spans().iter().filter(|span| span.is_summary()) {
+            let behind = state.replaced_by(span);
+            let behind: Vec<_> = behind.iter().filter_map(|id| state.find(id)).collect();
+            let lost = state.outcome(span) == Outcome::Lossy;
+            for (word, holds) in [
+                ("summary of a summary", behind.iter().any(|span| span.is_summary())),
+                (
+                    "pruned summary that hides spans",
+                    span.pruned_under().is_some() && !lost && !behind.is_empty(),
+                ),
+                ("lost summary whose spans remain", lost && !behind.is_empty()),
+                ("summary used twice", state.stands_for(span).len() > 1),
+                (
+                    "retired summary",
+                    span.pruned_under().is_none()
+                        && state.outcome(span) == Outcome::Recoverable
+                        && once_used(state, span),
+                ),
+            ] {
+                *self.0.entry(word).or_default() += usize::from(holds);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_sequence_keeps_every_law() {
+    let config = ProptestConfig { source_file: Some(file!()), ..ProptestConfig::default() };
+    let cases = config.cases;
+    let mut runner = TestRunner::new(config);
+    let reached = RefCell::new(Reached::default());
+    let outcome = runner.run(&vec(op(), 1..60), |ops| {
+        let mut run = Run { scenario: Scenario::open(), naive: Naive::default(), refused: 0 };
+        ops.iter().for_each(|op| run.run(op));
+        reached.borrow_mut().count(&run.scenario, run.refused);
+        Ok(())
+    });
+    if let Err(failure) = outcome {
+        panic!("{failure}\n{runner}");
+    }
+    let reached = reached.into_inner().0;
+    let missed: Vec<_> = reached.iter().filter(|(_, count)| **count == 0).collect();
+    assert_eq!((missed, reached.len()), (vec![], 22), "{cases} cases came to {reached:?}");
+}
+
+/// Whether some directive once put this summary in the place of spans.
+fn once_used(state: &SessionState, span: &lacuna_core::SpanState) -> bool {
+    (1..)
+        .map_while(|number| state.directive(lacuna_core::DirectiveNo(number)))
+        .any(|directive| directive.replace_with == state.index(&span.id))
+}
