@@ -49,9 +49,9 @@ where
     latencies.sort_unstable();
     let at = |share: f64| {
         let index = (latencies.len() as f64 * share) as usize;
-        latencies.get(index.min(latencies.len().saturating_sub(1))).map_or(0.0, |latency| {
-            latency.as_secs_f64() * 1e3
-        })
+        latencies
+            .get(index.min(latencies.len().saturating_sub(1)))
+            .map_or(0.0, |latency| latency.as_secs_f64() * 1e3)
     };
     Ok(Row {
         work: "one-per-request",

@@ -12,7 +12,9 @@ pub enum ClientError {
     #[error("no daemon answers on this broker: is `lacuna serve` running?")]
     NoDaemon,
     /// No answer came in time. A command may have happened: call again with the same `command_id`.
-    #[error("no answer within {seconds} s; a command may have happened, so retry it with the same command_id")]
+    #[error(
+        "no answer within {seconds} s; a command may have happened, so retry it with the same command_id"
+    )]
     Timeout {
         /// How long was waited, all attempts together.
         seconds: u64,

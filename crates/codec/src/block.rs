@@ -16,10 +16,10 @@
 
 use lacuna_core::{Digest, Recorded};
 
+use crate::CodecError;
 use crate::compress::{ZSTD, compress, decompress};
 use crate::event::{decode_event, encode_event};
 use crate::reader::Reader;
-use crate::CodecError;
 
 const WHAT: &str = "event block";
 const MAGIC: [u8; 4] = *b"LCB1";

@@ -24,9 +24,9 @@
 
 use lacuna_core::{CommandStamp, Digest, Recorded, SessionNo, Timestamp};
 
+use crate::CodecError;
 use crate::body;
 use crate::reader::Reader;
-use crate::CodecError;
 
 const WHAT: &str = "event";
 const ENVELOPE: u8 = 1;

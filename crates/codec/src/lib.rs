@@ -7,6 +7,7 @@ mod error;
 mod reader;
 
 mod registry;
+
 mod body;
 mod event;
 

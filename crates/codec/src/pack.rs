@@ -13,9 +13,9 @@
 //!      …    …  the payloads, one behind the other, compressed together
 //! ```
 
+use crate::CodecError;
 use crate::compress::{ZSTD, compress, decompress};
 use crate::reader::Reader;
-use crate::CodecError;
 
 const WHAT: &str = "payload pack";
 const MAGIC: [u8; 4] = *b"LCP1";

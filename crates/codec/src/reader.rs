@@ -14,10 +14,9 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], CodecError> {
-        let (taken, rest) = self
-            .bytes
-            .split_at_checked(length)
-            .ok_or_else(|| self.damaged(format!("{length} bytes wanted, {} left", self.bytes.len())))?;
+        let (taken, rest) = self.bytes.split_at_checked(length).ok_or_else(|| {
+            self.damaged(format!("{length} bytes wanted, {} left", self.bytes.len()))
+        })?;
         self.bytes = rest;
         Ok(taken)
     }

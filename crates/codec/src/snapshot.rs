@@ -14,9 +14,9 @@
 
 use lacuna_core::SessionState;
 
+use crate::CodecError;
 use crate::compress::{ZSTD, compress, decompress};
 use crate::reader::Reader;
-use crate::CodecError;
 
 const WHAT: &str = "snapshot";
 const MAGIC: [u8; 4] = *b"LCS1";

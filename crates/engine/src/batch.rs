@@ -85,8 +85,7 @@ impl Batch {
         events: Vec<Event>,
     ) -> Result<(), StoreError> {
         for event in events {
-            let recorded =
-                self.seal(state.number, state.version + 1, state.head, author, event)?;
+            let recorded = self.seal(state.number, state.version + 1, state.head, author, event)?;
             state.evolve(&recorded);
         }
         Ok(())

@@ -8,8 +8,8 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use lacuna_core::render::Shown;
 use lacuna_core::{
-    Address, Command, EntryKind, Outcome, Principal, Purpose, Recorded, Refusal, Reply,
-    SessionKey, SessionState, SpanId, Timestamp,
+    Address, Command, EntryKind, Outcome, Principal, Purpose, Recorded, Refusal, Reply, SessionKey,
+    SessionState, SpanId, Timestamp,
 };
 use lacuna_store::{BackupReport, Head, Store, StoreError, VerifyOptions, VerifyReport};
 

@@ -136,9 +136,10 @@ impl Writer {
         self.waiting_bytes.fetch_sub(request.size(), Ordering::Relaxed);
         let key = request.session.clone();
         let known = self.staged(&key)?.map(|staged| staged.state.number);
-        let again = request.command_id.as_ref().and_then(|stamp| {
-            self.sessions.get_mut(&key)?.state.command(&stamp.id.key())
-        });
+        let again = request
+            .command_id
+            .as_ref()
+            .and_then(|stamp| self.sessions.get_mut(&key)?.state.command(&stamp.id.key()));
         let rests_on_committed = again.is_some() || !request.command.needs_evidence().is_empty();
         if rests_on_committed && known.is_some_and(|session| batch.touches(session)) {
             self.commit(batch)?;

@@ -48,11 +48,7 @@ impl Backend {
     }
 
     /// A journal, opened directly.
-    pub(crate) fn journal(
-        folder: &Path,
-        create: bool,
-        global: &Global,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn journal(folder: &Path, create: bool, global: &Global) -> Result<Self, Failure> {
         let mut options = Options::default();
         options.store.create = create;
         let journal = Arc::new(Journal::open(folder, options)?);
@@ -77,8 +73,7 @@ impl Backend {
             name: format!("lacuna {}", global.principal),
         };
         let nats = runtime.block_on(lacuna_nats::connect_once(&access))?;
-        let client =
-            Client::new(nats, &global.tenant, &global.principal).with_patience(PATIENCE);
+        let client = Client::new(nats, &global.tenant, &global.principal).with_patience(PATIENCE);
         Ok(Self {
             tenant: global.tenant.clone(),
             principal: global.principal.clone(),
@@ -160,7 +155,9 @@ impl Backend {
             let more = part(&mut reply)?;
             if more.is_empty() {
                 let outcome = reply.outcome;
-                return Err(Failure::Other(format!("the content ended early: it is {outcome} now")));
+                return Err(Failure::Other(format!(
+                    "the content ended early: it is {outcome} now"
+                )));
             }
             content.extend(more);
         }
@@ -181,10 +178,8 @@ impl Backend {
     ) -> Result<WindowReply, Failure> {
         let mut whole: WindowReply = self.session(session, "window", request)?;
         while let Some(next) = whole.next {
-            let at = lacuna_wire::session::AtBody {
-                version: Some(whole.version),
-                ..Default::default()
-            };
+            let at =
+                lacuna_wire::session::AtBody { version: Some(whole.version), ..Default::default() };
             let request = WindowRequest { at: Some(at), from: Some(next), ..request.clone() };
             let page: WindowReply = self.session(session, "window", &request)?;
             whole.next = page.next;
@@ -210,8 +205,8 @@ impl Backend {
                 Ok(runtime.block_on(client.call_raw(subject, body, true))?)
             }
             Way::Journal { service, .. } => {
-                let subject = Subject::parse(subject)
-                    .map_err(|error| Failure::Usage(error.to_string()))?;
+                let subject =
+                    Subject::parse(subject).map_err(|error| Failure::Usage(error.to_string()))?;
                 let call = Call { subject: &subject, body: &body, max_reply: EMBEDDED_REPLY };
                 Ok(service.call_and_wait(call)?)
             }

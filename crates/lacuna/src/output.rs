@@ -61,7 +61,8 @@ pub(crate) fn table(header: &[&str], right: &[usize], rows: Vec<Vec<String>>) ->
 
 /// One line of a content: cut between characters, control characters shown.
 pub(crate) fn excerpt(text: &str, width: usize) -> String {
-    let flat: String = text.chars().take(width + 1).map(|c| if c.is_control() { '·' } else { c }).collect();
+    let flat: String =
+        text.chars().take(width + 1).map(|c| if c.is_control() { '·' } else { c }).collect();
     if flat.chars().count() <= width {
         return flat;
     }

@@ -48,12 +48,7 @@ impl Outbox {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn pending(
-        &self,
-        to: Option<NatsSubject>,
-        group: Group,
-        verb: String,
-    ) -> Pending {
+    pub(crate) fn pending(&self, to: Option<NatsSubject>, group: Group, verb: String) -> Pending {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         let since = Instant::now();
         Pending { outbox: self.clone(), to, group, verb, since, answered: false }

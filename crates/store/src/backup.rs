@@ -4,15 +4,14 @@ use std::path::Path;
 
 use lacuna_codec::Block;
 use redb::{
-    Builder, Database, Key, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, Value,
+    Builder, Database, Key, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition,
+    Value,
 };
 
 use crate::StoreError;
 use crate::folder::Folder;
-use crate::open::Store;
-use crate::tables::{
-    CHUNKS, EVENTS, META, PAYLOADS, SESSION_BLOCKS, SESSIONS, SNAPSHOTS,
-};
+use crate::open::{Store, defensively};
+use crate::tables::{CHUNKS, EVENTS, META, PAYLOADS, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
 
 /// Bytes copied in one transaction: bounds the memory that a copy takes.
 const BATCH_BYTES: usize = 16 << 20;
@@ -39,39 +38,41 @@ impl Store {
         to: &Path,
         mut progress: impl FnMut(u64),
     ) -> Result<BackupReport, StoreError> {
-        let folder = Folder::create(to)?;
-        let file = folder.journal();
-        if file.exists() {
-            let source = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
-            return Err(StoreError::Folder { folder: to.to_owned(), source });
-        }
-        let partial = file.with_extension("partial");
-        let doing = |what: &str| format!("{what} {}", partial.display());
-        let io = |what: &str, source| StoreError::Io { doing: doing(what), source };
-        if partial.exists() {
-            std::fs::remove_file(&partial).map_err(|e| io("removing", e))?;
-        }
-        let read = self.db.begin_read()?;
-        let seq = match read.open_table(EVENTS)?.last()? {
-            None => 0,
-            Some((_, value)) => Block::open(value.value())?.end() - 1,
-        };
-        let copy = Builder::new()
-            .set_cache_size(CACHE_BYTES)
-            .create(&partial)
-            .map_err(|error| StoreError::Database(error.into()))?;
-        let mut report = BackupReport { seq, rows: 0, bytes: 0 };
-        copy_table(&read, &copy, META, &mut report, &mut progress)?;
-        copy_table(&read, &copy, SESSIONS, &mut report, &mut progress)?;
-        copy_table(&read, &copy, SESSION_BLOCKS, &mut report, &mut progress)?;
-        copy_table(&read, &copy, PAYLOADS, &mut report, &mut progress)?;
-        copy_table(&read, &copy, CHUNKS, &mut report, &mut progress)?;
-        copy_table(&read, &copy, SNAPSHOTS, &mut report, &mut progress)?;
-        copy_table(&read, &copy, EVENTS, &mut report, &mut progress)?;
-        copy.close().map_err(|error| StoreError::Database(error.into()))?;
-        std::fs::rename(&partial, &file).map_err(|e| io("renaming", e))?;
-        folder.sync().map_err(|e| io("syncing the folder of", e))?;
-        Ok(report)
+        defensively(|| {
+            let folder = Folder::create(to)?;
+            let file = folder.journal();
+            if file.exists() {
+                let source = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
+                return Err(StoreError::Folder { folder: to.to_owned(), source });
+            }
+            let partial = file.with_extension("partial");
+            let doing = |what: &str| format!("{what} {}", partial.display());
+            let io = |what: &str, source| StoreError::Io { doing: doing(what), source };
+            if partial.exists() {
+                std::fs::remove_file(&partial).map_err(|e| io("removing", e))?;
+            }
+            let read = self.db.begin_read()?;
+            let seq = match read.open_table(EVENTS)?.last()? {
+                None => 0,
+                Some((_, value)) => Block::open(value.value())?.end() - 1,
+            };
+            let copy = Builder::new()
+                .set_cache_size(CACHE_BYTES)
+                .create(&partial)
+                .map_err(|error| StoreError::Database(error.into()))?;
+            let mut report = BackupReport { seq, rows: 0, bytes: 0 };
+            copy_table(&read, &copy, META, &mut report, &mut progress)?;
+            copy_table(&read, &copy, SESSIONS, &mut report, &mut progress)?;
+            copy_table(&read, &copy, SESSION_BLOCKS, &mut report, &mut progress)?;
+            copy_table(&read, &copy, PAYLOADS, &mut report, &mut progress)?;
+            copy_table(&read, &copy, CHUNKS, &mut report, &mut progress)?;
+            copy_table(&read, &copy, SNAPSHOTS, &mut report, &mut progress)?;
+            copy_table(&read, &copy, EVENTS, &mut report, &mut progress)?;
+            copy.close().map_err(|error| StoreError::Database(error.into()))?;
+            std::fs::rename(&partial, &file).map_err(|e| io("renaming", e))?;
+            folder.sync().map_err(|e| io("syncing the folder of", e))?;
+            Ok(report)
+        })
     }
 }
 

@@ -6,9 +6,9 @@ use lacuna_codec::{PackBuilder, block_hash, encode_snapshot};
 use lacuna_core::{Digest, SessionKey, SessionNo, SessionState, Timestamp};
 use redb::WriteTransaction;
 
-use crate::open::{Head, Store};
-use crate::tables::{CHUNKS, EVENTS, PAYLOADS, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
 use crate::StoreError;
+use crate::open::{Head, Store, defensively};
+use crate::tables::{CHUNKS, EVENTS, PAYLOADS, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
 
 /// Payloads up to this size share packs; larger ones are cut into chunks of it.
 const CHUNK: usize = (256 << 10) - (1 << 10);
@@ -50,6 +50,7 @@ impl Snapshot {
     }
 
     /// Its size, in bytes.
+    #[expect(clippy::len_without_is_empty, reason = "a header stands in the smallest of them")]
     pub fn len(&self) -> usize {
         self.stored.len()
     }
@@ -94,25 +95,28 @@ impl Store {
 
     /// Makes a commit after which the next open is fast, whatever happens to the process.
     pub fn checkpoint(&self) -> Result<(), StoreError> {
-        let mut write = self.db.begin_write()?;
-        write.set_quick_repair(true);
-        write.commit().map_err(|error| self.indeterminate(&error))
+        defensively(|| {
+            let mut write = self.db.begin_write()?;
+            write.set_quick_repair(true);
+            write.commit().map_err(|error| self.indeterminate(&error))
+        })
     }
 
     fn write(
         &self,
         body: impl FnOnce(&WriteTransaction) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let write = self.db.begin_write()?;
-        if let Err(error) = body(&write) {
-            if let Some(folder) = &self.folder
-                && matches!(error, StoreError::Database(_))
-            {
-                folder.mark_failed(&error.to_string());
-            }
-            return Err(error);
+        let result = defensively(|| {
+            let write = self.db.begin_write()?;
+            body(&write)?;
+            write.commit().map_err(|error| self.indeterminate(&error))
+        });
+        if let Some(folder) = &self.folder
+            && let Err(error @ (StoreError::Database(_) | StoreError::Damaged(_))) = &result
+        {
+            folder.mark_failed(&error.to_string());
         }
-        write.commit().map_err(|error| self.indeterminate(&error))
+        result
     }
 
     fn indeterminate(&self, error: &redb::CommitError) -> StoreError {

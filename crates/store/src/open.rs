@@ -1,5 +1,6 @@
 //! Opening and closing the journal.
 
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Mutex;
@@ -44,10 +45,46 @@ pub struct Head {
 /// An open journal.
 #[derive(Debug)]
 pub struct Store {
-    pub(crate) db: Database,
+    pub(crate) db: Guarded,
     pub(crate) folder: Option<Folder>,
     pub(crate) head: Mutex<Head>,
     journal: String,
+}
+
+/// The database. Closing it writes, which can panic if the file is damaged: caught here.
+#[derive(Debug)]
+pub(crate) struct Guarded(Option<Database>);
+
+impl Guarded {
+    fn close(mut self) -> Result<(), StoreError> {
+        let db = self.0.take().expect("it is taken here only");
+        defensively(|| {
+            db.close().map_err(|error| match error {
+                DatabaseError::Storage(error) => error.into(),
+                other => StoreError::Database(other.into()),
+            })
+        })
+    }
+}
+
+impl Deref for Guarded {
+    type Target = Database;
+    fn deref(&self) -> &Database {
+        self.0.as_ref().expect("it is taken when closing only")
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        if let Some(db) = self.0.take()
+            && let Err(error) = defensively(|| {
+                drop(db);
+                Ok(())
+            })
+        {
+            tracing::error!(%error, "the journal could not be closed");
+        }
+    }
 }
 
 impl Store {
@@ -66,9 +103,10 @@ impl Store {
             tracing::info!(progress = session.progress(), "repairing after an unclean stop");
         });
         let file = folder.journal();
-        let opened = defensively(|| builder.create(&file))?;
-        let db = opened.map_err(|error| refused(error, path))?;
-        let store = defensively(|| Self::start(db, Some(folder.clone())))??;
+        let store = defensively(|| {
+            let db = builder.create(&file).map_err(|error| refused(error, path))?;
+            Self::start(db, Some(folder.clone()))
+        })?;
         folder.sync().map_err(|source| StoreError::Folder { folder: path.to_owned(), source })?;
         if suspicious {
             folder.clear_failed()?;
@@ -83,12 +121,16 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let mut builder = Builder::new();
         builder.set_cache_size(options.cache_bytes);
-        let opened = defensively(|| builder.create_with_backend(backend))?;
-        let db = opened.map_err(|error| refused(error, Path::new("(backend)")))?;
-        defensively(|| Self::start(db, None))?
+        defensively(|| {
+            let db = builder
+                .create_with_backend(backend)
+                .map_err(|error| refused(error, Path::new("(backend)")))?;
+            Self::start(db, None)
+        })
     }
 
     fn start(db: Database, folder: Option<Folder>) -> Result<Self, StoreError> {
+        let db = Guarded(Some(db));
         let fresh = {
             let read = db.begin_read()?;
             read.list_tables()?.next().is_none()
@@ -140,10 +182,7 @@ impl Store {
 
     /// Closes the journal. The next open needs no repair.
     pub fn close(self) -> Result<(), StoreError> {
-        self.db.close().map_err(|error| match error {
-            DatabaseError::Storage(error) => error.into(),
-            other => StoreError::Database(other.into()),
-        })
+        self.db.close()
     }
 }
 
@@ -167,10 +206,14 @@ fn initialise(db: &Database) -> Result<(), StoreError> {
     write.commit().map_err(|error| StoreError::Indeterminate(error.to_string()))
 }
 
-/// A damaged file can make the database panic while it opens; that is damage, not a crash of ours.
-fn defensively<T>(open: impl FnOnce() -> T) -> Result<T, StoreError> {
-    catch_unwind(AssertUnwindSafe(open))
-        .map_err(|_| StoreError::Damaged("the database file cannot be opened".into()))
+/// A damaged file can make the database panic, whatever it is asked: that is damage to be reported,
+/// not a crash of ours. Everything that reads or writes the file goes through here.
+pub(crate) fn defensively<T>(
+    work: impl FnOnce() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        Err(StoreError::Damaged("the database cannot make sense of its file".into()))
+    })
 }
 
 fn refused(error: DatabaseError, path: &Path) -> StoreError {
@@ -178,6 +221,11 @@ fn refused(error: DatabaseError, path: &Path) -> StoreError {
         DatabaseError::DatabaseAlreadyOpen => StoreError::InUse(path.to_owned()),
         DatabaseError::UpgradeRequired(version) => {
             StoreError::Damaged(format!("its file format {version} is not one this release reads"))
+        }
+        DatabaseError::Storage(redb::StorageError::Io(source))
+            if source.kind() == std::io::ErrorKind::InvalidData =>
+        {
+            StoreError::Damaged(source.to_string())
         }
         DatabaseError::Storage(redb::StorageError::Io(source)) => {
             StoreError::Folder { folder: path.to_owned(), source }

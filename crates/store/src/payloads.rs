@@ -6,9 +6,9 @@ use lacuna_codec::Pack;
 use lacuna_core::{Digest, SpanState};
 use redb::{ReadOnlyTable, ReadTransaction, ReadableDatabase};
 
-use crate::open::Store;
-use crate::tables::{CHUNKS, PAYLOADS};
 use crate::StoreError;
+use crate::open::{Store, defensively};
+use crate::tables::{CHUNKS, PAYLOADS};
 
 /// What reading a payload back has shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct PayloadReader {
 impl Store {
     /// A reader of payloads as of the last commit. Do not keep it: while it lives, the file grows.
     pub fn payloads(&self) -> Result<PayloadReader, StoreError> {
-        PayloadReader::at(&self.db.begin_read()?)
+        defensively(|| PayloadReader::at(&self.db.begin_read()?))
     }
 }
 
@@ -50,7 +50,7 @@ impl PayloadReader {
 
     /// Reads the payload of the event at `seq` back and compares its digest.
     pub fn read(&mut self, seq: u64, digest: &Digest, bytes: u64) -> Result<Stored, StoreError> {
-        let payload = match self.find(seq, bytes) {
+        let payload = match defensively(|| self.find(seq, bytes)) {
             Ok(Some(payload)) => payload,
             Ok(None) => return Ok(Stored::Missing),
             Err(StoreError::Damaged(why)) => return Ok(Stored::Damaged(why)),

@@ -6,15 +6,17 @@ use lacuna_codec::{Block, decode_event, decode_snapshot, peek_session};
 use lacuna_core::{Event, Recorded, SessionKey, SessionNo, SessionState, Timestamp};
 use redb::{ReadTransaction, ReadableDatabase};
 
-use crate::open::Store;
-use crate::tables::{EVENTS, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
 use crate::StoreError;
+use crate::open::{Store, defensively};
+use crate::tables::{EVENTS, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
 
 impl Store {
     /// The number of the session of this name, if one was ever opened.
     pub fn session(&self, key: &SessionKey) -> Result<Option<SessionNo>, StoreError> {
-        let names = self.db.begin_read()?.open_table(SESSIONS)?;
-        Ok(names.get(key.to_string().as_str())?.map(|value| SessionNo(value.value())))
+        defensively(|| {
+            let names = self.db.begin_read()?.open_table(SESSIONS)?;
+            Ok(names.get(key.to_string().as_str())?.map(|value| SessionNo(value.value())))
+        })
     }
 
     /// The names of a tenant's sessions behind `after`, in order, at most `limit`.
@@ -24,26 +26,29 @@ impl Store {
         after: &str,
         limit: usize,
     ) -> Result<Vec<String>, StoreError> {
-        if limit == 0 {
-            return Ok(Vec::new());
-        }
-        let names = self.db.begin_read()?.open_table(SESSIONS)?;
-        let start = format!("{tenant}/{after}");
-        let mut found = Vec::new();
-        for entry in names.range(start.as_str()..)? {
-            let (name, _) = entry?;
-            let Some(session) = name.value().strip_prefix(tenant).and_then(|n| n.strip_prefix('/'))
-            else {
-                break;
-            };
-            if session != after {
-                found.push(session.to_owned());
+        defensively(|| {
+            if limit == 0 {
+                return Ok(Vec::new());
             }
-            if found.len() == limit {
-                break;
+            let names = self.db.begin_read()?.open_table(SESSIONS)?;
+            let start = format!("{tenant}/{after}");
+            let mut found = Vec::new();
+            for entry in names.range(start.as_str()..)? {
+                let (name, _) = entry?;
+                let Some(session) =
+                    name.value().strip_prefix(tenant).and_then(|n| n.strip_prefix('/'))
+                else {
+                    break;
+                };
+                if session != after {
+                    found.push(session.to_owned());
+                }
+                if found.len() == limit {
+                    break;
+                }
             }
-        }
-        Ok(found)
+            Ok(found)
+        })
     }
 
     /// The state of a session at its newest version, from its snapshot and the events behind it.
@@ -58,36 +63,40 @@ impl Store {
         version: u64,
         time: Timestamp,
     ) -> Result<Option<SessionState>, StoreError> {
-        let read = self.db.begin_read()?;
-        let mut state = latest_snapshot(&read, session, version)?.filter(|s| s.at <= time);
-        let from = state.as_ref().map_or(1, |state| state.version + 1);
-        each_event(&read, session, from, |recorded| {
-            if recorded.version > version || recorded.at > time {
-                return Ok(false);
-            }
-            fold(&mut state, &recorded)?;
-            Ok(true)
-        })?;
-        Ok(state)
+        defensively(|| {
+            let read = self.db.begin_read()?;
+            let mut state = latest_snapshot(&read, session, version)?.filter(|s| s.at <= time);
+            let from = state.as_ref().map_or(1, |state| state.version + 1);
+            each_event(&read, session, from, |recorded| {
+                if recorded.version > version || recorded.at > time {
+                    return Ok(false);
+                }
+                fold(&mut state, &recorded)?;
+                Ok(recorded.version < version)
+            })?;
+            Ok(state)
+        })
     }
 
     /// Folds in what was committed to a session since this state. Returns whether anything was.
     pub fn catch_up(&self, state: &mut Arc<SessionState>) -> Result<bool, StoreError> {
-        let read = self.db.begin_read()?;
-        // A state that is caught up ends where a commit ended, so the next commit's row says it.
-        if newest_indexed(&read, state.number)? <= state.version {
-            return Ok(false);
-        }
-        let from = state.version + 1;
-        let mut changed = false;
-        let state = Arc::make_mut(state);
-        each_event(&read, state.number, from, |recorded| {
-            follows(state, &recorded)?;
-            state.evolve(&recorded);
-            changed = true;
-            Ok(true)
-        })?;
-        Ok(changed)
+        defensively(|| {
+            let read = self.db.begin_read()?;
+            // A state that is caught up ends where a commit ended, so the next commit's row says it.
+            if newest_indexed(&read, state.number)? <= state.version {
+                return Ok(false);
+            }
+            let from = state.version + 1;
+            let mut changed = false;
+            let state = Arc::make_mut(state);
+            each_event(&read, state.number, from, |recorded| {
+                follows(state, &recorded)?;
+                state.evolve(&recorded);
+                changed = true;
+                Ok(true)
+            })?;
+            Ok(changed)
+        })
     }
 
     /// Up to `limit` of a session's events from a version on.
@@ -97,16 +106,18 @@ impl Store {
         from_version: u64,
         limit: usize,
     ) -> Result<Vec<Recorded>, StoreError> {
-        let read = self.db.begin_read()?;
-        let mut found = Vec::new();
-        if limit == 0 {
-            return Ok(found);
-        }
-        each_event(&read, session, from_version.max(1), |recorded| {
-            found.push(recorded);
-            Ok(found.len() < limit)
-        })?;
-        Ok(found)
+        defensively(|| {
+            let read = self.db.begin_read()?;
+            let mut found = Vec::new();
+            if limit == 0 {
+                return Ok(found);
+            }
+            each_event(&read, session, from_version.max(1), |recorded| {
+                found.push(recorded);
+                Ok(found.len() < limit)
+            })?;
+            Ok(found)
+        })
     }
 }
 

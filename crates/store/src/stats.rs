@@ -3,7 +3,7 @@
 use redb::{ReadableDatabase, ReadableTableMetadata};
 
 use crate::StoreError;
-use crate::open::Store;
+use crate::open::{Store, defensively};
 use crate::tables::{EVENTS, PAYLOADS, SESSIONS, SNAPSHOTS};
 
 /// Figures about the journal's file, as of the last commit.
@@ -24,14 +24,16 @@ pub struct StoreStats {
 impl Store {
     /// Counts rows; takes no longer for a larger journal.
     pub fn stats(&self) -> Result<StoreStats, StoreError> {
-        let read = self.db.begin_read()?;
-        let file = self.folder.as_ref().and_then(|folder| folder.journal().metadata().ok());
-        Ok(StoreStats {
-            sessions: read.open_table(SESSIONS)?.len()?,
-            blocks: read.open_table(EVENTS)?.len()?,
-            packs: read.open_table(PAYLOADS)?.len()?,
-            snapshots: read.open_table(SNAPSHOTS)?.len()?,
-            file_bytes: file.map_or(0, |meta| meta.len()),
+        defensively(|| {
+            let read = self.db.begin_read()?;
+            let file = self.folder.as_ref().and_then(|folder| folder.journal().metadata().ok());
+            Ok(StoreStats {
+                sessions: read.open_table(SESSIONS)?.len()?,
+                blocks: read.open_table(EVENTS)?.len()?,
+                packs: read.open_table(PAYLOADS)?.len()?,
+                snapshots: read.open_table(SNAPSHOTS)?.len()?,
+                file_bytes: file.map_or(0, |meta| meta.len()),
+            })
         })
     }
 }

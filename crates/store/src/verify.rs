@@ -7,7 +7,7 @@ use lacuna_core::{Digest, Event, Recorded, SessionNo, SpanId, Storage};
 use redb::{ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata};
 
 use crate::StoreError;
-use crate::open::{Head, Store};
+use crate::open::{Head, Store, defensively};
 use crate::payloads::{PayloadReader, Stored};
 use crate::sessions::{each_event, fold};
 use crate::tables::{EVENTS, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
@@ -65,14 +65,16 @@ impl Store {
     ) -> Result<VerifyReport, StoreError> {
         // Taken first: what is committed from here on is in neither or only in the transaction.
         let head = self.head();
-        let read = self.db.begin_read()?;
+        let read = defensively(|| Ok(self.db.begin_read()?))?;
         let mut check = Check::new(options);
-        check.blocks(head, &read, &mut progress)?;
-        check.unexplained(&read)?;
-        if options.from <= 1 && reaches_the_end(&read, options.to)? {
-            check.index(&read)?;
-            check.names(&read)?;
-            check.snapshots(&read)?;
+        check.part(|check| check.blocks(head, &read, &mut progress))?;
+        check.part(|check| check.unexplained(&read))?;
+        let whole =
+            options.from <= 1 && defensively(|| reaches_the_end(&read, options.to)).unwrap_or(true);
+        if whole {
+            check.part(|check| check.index(&read))?;
+            check.part(|check| check.names(&read))?;
+            check.part(|check| check.snapshots(&read))?;
         }
         Ok(check.report)
     }
@@ -113,6 +115,21 @@ impl<'a> Check<'a> {
     fn fault(&mut self, seq: Option<u64>, what: impl Into<String>) {
         if self.report.faults.len() < self.options.max_faults {
             self.report.faults.push(Fault { seq, what: what.into() });
+        }
+    }
+
+    /// Does one part. Where the database itself cannot go on, that is a fault, and the next part
+    /// has its turn.
+    fn part(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        match defensively(|| work(self)) {
+            Err(StoreError::Damaged(why)) => {
+                self.fault(None, why);
+                Ok(())
+            }
+            other => other,
         }
     }
 
@@ -180,10 +197,9 @@ impl<'a> Check<'a> {
         }
         if let Some((hash, end)) = chain
             && self.options.to == u64::MAX
+            && (head.seq >= end || (head.seq + 1 == end && head.block != hash))
         {
-            if head.seq >= end || (head.seq + 1 == end && head.block != hash) {
-                self.fault(Some(head.seq), "the journal ends before its head");
-            }
+            self.fault(Some(head.seq), "the journal ends before its head");
         }
         Ok(())
     }
@@ -326,7 +342,8 @@ impl<'a> Check<'a> {
                     return Ok(false);
                 }
                 fold(&mut state, &recorded)?;
-                Ok(true)
+                // Not further: what is wrong behind it is no fault of the snapshot.
+                Ok(recorded.version < version)
             });
             let same = match (&folded, &state, &stored) {
                 (Ok(()), Some(state), Ok(stored)) => {
@@ -336,7 +353,8 @@ impl<'a> Check<'a> {
             };
             self.report.snapshots += 1;
             if !same {
-                let what = format!("the snapshot of session {session} at {version} is not its fold");
+                let what =
+                    format!("the snapshot of session {session} at {version} is not its fold");
                 self.fault(None, what);
             }
         }

@@ -1,14 +1,12 @@
 //! The verbs that change a session: parsed here, decided by the writer, answered when durable.
 
-use lacuna_core::{
-    Command, CommandId, CommandStamp, Content, Digest, Reply, SessionKey,
-};
+use lacuna_core::{Command, CommandId, CommandStamp, Content, Digest, Reply, SessionKey};
 use lacuna_engine::{Done, EngineError, Request};
 use lacuna_wire::session::{
     AppendReply, AppendRequest, CloseReply, CloseRequest, ContradictReply, ContradictRequest,
-    Identified, OpenReply, OpenRequest, PruneReplyBody, PruneRequest, ResolveRequest,
-    RestoreReply, RestoreRequest, SummarizeReply, SummarizeRequest, VersionReply,
-    contradiction_id, contradiction_number, span_ids,
+    Identified, OpenReply, OpenRequest, PruneReplyBody, PruneRequest, ResolveRequest, RestoreReply,
+    RestoreRequest, SummarizeReply, SummarizeRequest, VersionReply, contradiction_id,
+    contradiction_number, span_ids,
 };
 use lacuna_wire::{WireError, fingerprint, parse};
 use serde::Serialize;
@@ -101,13 +99,7 @@ fn append(body: &[u8], key: &SessionKey, inner: &Inner) -> Result<Parsed, WireEr
     Ok(Parsed { command: Command::Append { spans }, command_id, expected_version, fingerprint })
 }
 
-fn submit(
-    inner: &Inner,
-    request: Request,
-    key: SessionKey,
-    max_reply: usize,
-    respond: Responder,
-) {
+fn submit(inner: &Inner, request: Request, key: SessionKey, max_reply: usize, respond: Responder) {
     // The responder is needed on both ways: by the writer, and here if the writer takes nothing.
     let shared = std::sync::Arc::new(parking_lot::Mutex::new(Some(respond)));
     let for_writer = std::sync::Arc::clone(&shared);
@@ -127,12 +119,7 @@ fn submit(
     }
 }
 
-fn reply(
-    done: &Done,
-    key: &SessionKey,
-    journal: &str,
-    max: usize,
-) -> Result<Vec<u8>, WireError> {
+fn reply(done: &Done, key: &SessionKey, journal: &str, max: usize) -> Result<Vec<u8>, WireError> {
     let again = done.again;
     match &done.reply {
         Reply::Opened { version, opened_at, duplicate } => encode(&OpenReply {

@@ -127,9 +127,7 @@ impl Service {
                     inner.uploads.open(&request, &key, max)
                 })))
             }
-            "put-chunk" | "put-close" => {
-                self.0.uploads.begin(call, &key).map(Work::Done)
-            }
+            "put-chunk" | "put-close" => self.0.uploads.begin(call, &key).map(Work::Done),
             "expand" | "window" | "durability" | "tombstones" | "history" => {
                 queries::begin(call, key)
             }

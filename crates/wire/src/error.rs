@@ -124,7 +124,9 @@ impl From<Refusal> for WireError {
                 (Code::UnknownSession, json!({ "session": session }))
             }
             Refusal::UnknownSpan(spans) => (Code::UnknownSpan, json!({ "spans": spans })),
-            Refusal::SessionExists(differs) => (Code::SessionExists, json!({ "open_with": differs })),
+            Refusal::SessionExists(differs) => {
+                (Code::SessionExists, json!({ "open_with": differs }))
+            }
             Refusal::SessionClosed(at) => {
                 (Code::SessionClosed, json!({ "closed_at": at.to_string() }))
             }

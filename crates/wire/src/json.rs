@@ -24,12 +24,15 @@ pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, WireError> {
         return Err(WireError::bad_request("the body is no JSON object: send one"));
     }
     serde_json::from_slice(body).map_err(|error| {
+        let text = error.to_string();
         let advice = if error.is_data() {
             "compare the request with its schema"
+        } else if text.contains("hex escape") || text.contains("surrogate") {
+            "an unpaired surrogate is no text, send such content as content_b64"
         } else {
             "send one JSON object"
         };
-        WireError::bad_request(format!("{error}: {advice}"))
+        WireError::bad_request(format!("{text}: {advice}"))
     })
 }
 
@@ -139,7 +142,9 @@ mod tests {
         assert!(message(b"[1]").contains("no JSON object"));
         assert!(message(b"").contains("missing field `window_tokens`"));
         assert!(message(b"\xff").contains("not UTF-8"));
-        assert!(message(b"{\"labels\":{\"a\":\"\\ud800\"},\"window_tokens\":1}").contains("surrogate"));
+        assert!(
+            message(b"{\"labels\":{\"a\":\"\\ud800\"},\"window_tokens\":1}").contains("surrogate")
+        );
         assert!(message(&nested(65)).contains("64 levels"));
         assert!(!message(&nested(64)).contains("64 levels"));
     }

@@ -63,7 +63,8 @@ impl Subject {
     /// Takes a subject apart.
     pub fn parse(subject: &str) -> Result<Self, SubjectError> {
         let form = || SubjectError::Form(subject.chars().take(200).collect());
-        let rest = subject.strip_prefix(PREFIX).and_then(|s| s.strip_prefix('.')).ok_or_else(form)?;
+        let rest =
+            subject.strip_prefix(PREFIX).and_then(|s| s.strip_prefix('.')).ok_or_else(form)?;
         let tokens: Vec<&str> = rest.split('.').collect();
         let (tenant, principal, target, verb) = match tokens.as_slice() {
             [tenant, principal, "session", session, verb] => {

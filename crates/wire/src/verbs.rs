@@ -1,6 +1,7 @@
 //! The table of verbs: what the daemon answers, with the schemas of request and reply.
 
-use schemars::{JsonSchema, Schema, schema_for};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
 
 use crate::journal as j;
 use crate::session as s;
@@ -35,8 +36,12 @@ const fn verb<Q: JsonSchema, R: JsonSchema>(
     VerbSpec { group, name, about, request: schema::<Q>, reply: schema::<R> }
 }
 
+/// Inlined, so that a schema stays whole wherever it is put into a larger document.
 fn schema<T: JsonSchema>() -> Schema {
-    schema_for!(T)
+    SchemaSettings::draft2020_12()
+        .with(|settings| settings.inline_subschemas = true)
+        .into_generator()
+        .into_root_schema_for::<T>()
 }
 
 /// The schema of an error reply's `error`.

@@ -8,8 +8,8 @@ mod way_out;
 
 use lacuna_core::Event;
 
-use crate::registry::{self, Kind};
 use crate::CodecError;
+use crate::registry::{self, Kind};
 
 /// No event has a larger body; what could not be read again is not written.
 const MAX_BODY: usize = 1 << 28;
@@ -109,9 +109,9 @@ pub(crate) fn decode(number: u16, version: u16, body: &[u8]) -> Result<Event, Co
         registry::CONTRADICTION_NOTED => {
             Event::ContradictionNoted(read::<v1::ContradictionNotedV1>(kind, body)?.try_into()?)
         }
-        registry::CONTRADICTION_RESOLVED => Event::ContradictionResolved(
-            read::<v1::ContradictionResolvedV1>(kind, body)?.into(),
-        ),
+        registry::CONTRADICTION_RESOLVED => {
+            Event::ContradictionResolved(read::<v1::ContradictionResolvedV1>(kind, body)?.into())
+        }
         registry::SESSION_CLOSED if body.is_empty() => Event::SessionClosed,
         _ => return Err(CodecError::damaged(kind.name, "its body does not fit its kind")),
     })
@@ -120,11 +120,15 @@ pub(crate) fn decode(number: u16, version: u16, body: &[u8]) -> Result<Event, Co
 fn read<T: bincode::Decode<()>>(kind: &Kind, body: &[u8]) -> Result<T, CodecError> {
     // The limit is bincode's guard against claims of huge lengths, and a constant of the type: the
     // size of the body picks one, so that a small body cannot make it allocate much.
-    let decoded = match body.len() {
-        ..=SMALL => within::<T, { SMALL * GROWTH }>(body),
-        ..=MEDIUM => within::<T, { MEDIUM * GROWTH }>(body),
-        ..=MAX_BODY => within::<T, { MAX_BODY.saturating_mul(GROWTH) }>(body),
-        size => return Err(CodecError::damaged(kind.name, format!("a body of {size} bytes"))),
+    let size = body.len();
+    let decoded = if size <= SMALL {
+        within::<T, { SMALL * GROWTH }>(body)
+    } else if size <= MEDIUM {
+        within::<T, { MEDIUM * GROWTH }>(body)
+    } else if size <= MAX_BODY {
+        within::<T, { MAX_BODY.saturating_mul(GROWTH) }>(body)
+    } else {
+        return Err(CodecError::damaged(kind.name, format!("a body of {size} bytes")));
     };
     let (value, read) =
         decoded.map_err(|error| CodecError::damaged(kind.name, error.to_string()))?;

@@ -289,7 +289,11 @@ impl TryFrom<SummaryRecordedV1> for SummaryRecorded {
             Ok(Claim {
                 text: claim.text,
                 origin: Numbered::from_number(claim.origin)?,
-                sources: claim.sources.into_iter().map(source).collect::<Result<_, CodecError>>()?,
+                sources: claim
+                    .sources
+                    .into_iter()
+                    .map(source)
+                    .collect::<Result<_, CodecError>>()?,
             })
         };
         Ok(Self {

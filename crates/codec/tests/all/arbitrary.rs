@@ -161,9 +161,8 @@ fn cause() -> impl Strategy<Value = Cause> {
 }
 
 fn lossy() -> impl Strategy<Value = Event> {
-    let lost = (id(), digest(), any::<(u64, u32)>()).prop_map(|(span, digest, (bytes, tokens))| {
-        LostSpan { span, digest, bytes, tokens }
-    });
+    let lost = (id(), digest(), any::<(u64, u32)>())
+        .prop_map(|(span, digest, (bytes, tokens))| LostSpan { span, digest, bytes, tokens });
     (vec(lost, 0..4), cause())
         .prop_map(|(spans, cause)| Event::LossyCommitted(LossyCommitted { spans, cause }))
 }

@@ -17,7 +17,8 @@ fn golden_events_decode_to_their_values_and_encode_to_their_bytes() {
     for (name, mut expected) in samples::golden() {
         let mut encoded = Vec::new();
         encode_event(&mut expected, &mut encoded).unwrap();
-        let (bin, twin) = (folder().join(format!("{name}.bin")), folder().join(format!("{name}.json")));
+        let (bin, twin) =
+            (folder().join(format!("{name}.bin")), folder().join(format!("{name}.json")));
         if blessing() {
             let pretty = serde_json::to_string_pretty(&json::recorded(&expected)).unwrap();
             std::fs::write(&bin, &encoded).unwrap();
@@ -27,7 +28,8 @@ fn golden_events_decode_to_their_values_and_encode_to_their_bytes() {
         let decoded = decode_event(&stored).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(decoded, expected, "{name} decodes to another value");
         assert_eq!(json::hex(&encoded), json::hex(&stored), "{name} encodes to other bytes");
-        let twin: serde_json::Value = serde_json::from_slice(&std::fs::read(&twin).unwrap()).unwrap();
+        let twin: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(&twin).unwrap()).unwrap();
         assert_eq!(json::recorded(&decoded), twin, "{name} does not say what its twin says");
         assert_eq!(event_hash(&stored).to_string(), twin["hash"], "{name} has another hash");
     }

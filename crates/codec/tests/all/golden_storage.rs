@@ -149,7 +149,8 @@ fn no_golden_file_stands_alone() {
     let mut found: Vec<String> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     found.sort();
-    let names = ["block.v1.1", "block.v1.2", "pack.v1.1", "pack.v1.2", "pack.v1.3", "snapshot.v1.1"];
+    let names =
+        ["block.v1.1", "block.v1.2", "pack.v1.1", "pack.v1.2", "pack.v1.3", "snapshot.v1.1"];
     let expected: Vec<String> =
         names.iter().flat_map(|name| [format!("{name}.bin"), format!("{name}.json")]).collect();
     assert_eq!(found, expected);

@@ -115,7 +115,8 @@ fn what_a_newer_release_wrote_is_called_newer_and_names_both() {
 
 #[test]
 fn reserved_places_must_be_empty() {
-    for (at, why) in [(6, "unknown flags 0x1"), (7, "unknown flags 0x100"), (89, "a reserved byte")] {
+    for (at, why) in [(6, "unknown flags 0x1"), (7, "unknown flags 0x100"), (89, "a reserved byte")]
+    {
         let mut stored = small();
         stored[at] = 1;
         assert!(damaged(&stored).starts_with(why), "byte {at}");

@@ -3,8 +3,8 @@
 
 use lacuna_codec::{Block, CodecError, Pack, decode_event, decode_snapshot, encode_event};
 use lacuna_core::Event;
-use lacuna_core::event::{ContradictionNoted, SpanRead};
 use lacuna_core::Purpose;
+use lacuna_core::event::{ContradictionNoted, SpanRead};
 use proptest::prelude::*;
 
 use crate::{arbitrary, samples};

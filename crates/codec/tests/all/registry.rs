@@ -9,7 +9,8 @@ fn table(page: &str, heading: &str) -> Vec<Vec<String>> {
     let section = page.split(heading).nth(1).unwrap_or_else(|| panic!("no {heading:?}"));
     let lines = section.lines().skip_while(|line| !line.starts_with('|'));
     let rows = lines.take_while(|line| line.starts_with('|')).skip(2);
-    rows.map(|row| row.trim_matches('|').split('|').map(|c| c.trim().to_owned()).collect()).collect()
+    rows.map(|row| row.trim_matches('|').split('|').map(|c| c.trim().to_owned()).collect())
+        .collect()
 }
 
 #[test]
@@ -17,7 +18,9 @@ fn the_registry_lists_every_kind_with_its_number_and_version() {
     let page = std::fs::read_to_string(schemas().join("events.md")).unwrap();
     let rows: Vec<_> = table(&page, "## Kinds")
         .into_iter()
-        .map(|row| (row[0].parse().unwrap(), row[1].trim_matches('`').to_owned(), row[2].parse().unwrap()))
+        .map(|row| {
+            (row[0].parse().unwrap(), row[1].trim_matches('`').to_owned(), row[2].parse().unwrap())
+        })
         .collect();
     let kinds: Vec<_> = KINDS.iter().map(|k| (k.number, k.name.to_owned(), k.version)).collect();
     assert_eq!(rows, kinds);
@@ -69,7 +72,8 @@ fn the_registry_gives_the_fields_of_every_body_in_their_order() {
             assert_eq!(name, "session-closed", "only this body is empty");
             continue;
         }
-        let kind: String = name.split('-').map(|word| word[..1].to_uppercase() + &word[1..]).collect();
+        let kind: String =
+            name.split('-').map(|word| word[..1].to_uppercase() + &word[1..]).collect();
         let kind = if kind.ends_with("V1") { kind } else { format!("{kind}V1") };
         assert_eq!(in_source(&fields), frozen(source, &kind), "{name}");
         compared += 1;

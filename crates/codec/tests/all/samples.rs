@@ -33,9 +33,8 @@ fn some(text: &str) -> Option<String> {
 
 /// An event with one of three headers: the smallest, an ordinary one, the largest.
 pub(crate) fn recorded(header: usize, event: Event) -> Recorded {
-    let (number, principal) = [(1, "a".into()), (65_536, "worker-1".into()), (u64::MAX, "P".repeat(64))]
-        [header]
-        .clone();
+    let (number, principal) =
+        [(1, "a".into()), (65_536, "worker-1".into()), (u64::MAX, "P".repeat(64))][header].clone();
     let command = [
         None,
         Some(CommandStamp { id: "cmd-0001".parse().unwrap(), request: [0x5a; 16] }),
@@ -176,7 +175,8 @@ fn spans() -> Vec<Event> {
         ..ordinary.clone()
     };
     let turns = [0, 251, 65_535, 65_536, 1 << 32];
-    let boundaries = turns.map(|turn| SpanRecorded { turn: Some(turn), bytes: turn, ..smallest.clone() });
+    let boundaries =
+        turns.map(|turn| SpanRecorded { turn: Some(turn), bytes: turn, ..smallest.clone() });
     [smallest, ordinary, largest].into_iter().chain(boundaries).map(Event::SpanRecorded).collect()
 }
 
@@ -212,7 +212,7 @@ fn pruned(n: u32) -> PrunedSpan {
         provenance: n & 4 != 0,
         why: (n != 7).then(|| format!("conditions {n} {TEXT}")),
     };
-    let durable_until = (n % 2 == 0).then(|| Timestamp(1 << (8 * n)));
+    let durable_until = n.is_multiple_of(2).then(|| Timestamp(1 << (8 * n)));
     PrunedSpan { span: id(&format!("s{n}")), digest: Digest::of(&[n as u8]), check, durable_until }
 }
 

@@ -10,8 +10,9 @@ use crate::{arbitrary, samples};
 /// Folds any events into a session: the state need not make sense, only survive.
 pub(crate) fn fold(events: Vec<Recorded>) -> SessionState {
     let (_, opening) = samples::golden().swap_remove(1);
-    let mut state = SessionState::open(&Recorded { version: 1, seq: 1, session: SessionNo(1), ..opening })
-        .expect("the second golden event opens a session");
+    let mut state =
+        SessionState::open(&Recorded { version: 1, seq: 1, session: SessionNo(1), ..opening })
+            .expect("the second golden event opens a session");
     for (at, recorded) in (2..).zip(events) {
         state.evolve(&Recorded { version: at, seq: at, at: Timestamp(at), ..recorded });
     }
@@ -30,7 +31,11 @@ pub(crate) fn ordinary() -> SessionState {
         recorded
     };
     let other = |wanted: &str| {
-        samples::golden().into_iter().find(|(name, _)| name == wanted).map(|(_, event)| event).unwrap()
+        samples::golden()
+            .into_iter()
+            .find(|(name, _)| name == wanted)
+            .map(|(_, event)| event)
+            .unwrap()
     };
     let mut events: Vec<Recorded> = (0..10).map(span).collect();
     events.push(other("summary-recorded.v1.2"));

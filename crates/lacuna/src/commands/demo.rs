@@ -2,9 +2,8 @@
 
 use anstream::println;
 use lacuna_wire::session::{
-    AppendReply, AppendRequest, ExpandReply, ExpandRequest, OpenReply, OpenRequest,
-    PruneReplyBody, PruneRequest, SpanBody, SummarizeReply, SummarizeRequest, WindowReply,
-    WindowRequest,
+    AppendReply, AppendRequest, ExpandReply, ExpandRequest, OpenReply, OpenRequest, PruneReplyBody,
+    PruneRequest, SpanBody, SummarizeReply, SummarizeRequest, WindowReply, WindowRequest,
 };
 
 use super::story::{BLOCK, DIGEST, IDENTIFIER, spans};
@@ -21,8 +20,7 @@ pub(super) fn run(global: &Global) -> Result<Exit, Failure> {
     let (backend, _folder) = match &global.nats {
         Some(_) => (Backend::nats(global)?, None),
         None => {
-            let folder =
-                tempfile::tempdir().map_err(Failure::io("making a temporary folder"))?;
+            let folder = tempfile::tempdir().map_err(Failure::io("making a temporary folder"))?;
             (Backend::journal(folder.path(), true, global)?, Some(folder))
         }
     };
@@ -216,7 +214,12 @@ impl Demo<'_> {
             };
             spans.push(turn(number, "user", "user", question));
             if number < 10 {
-                spans.push(turn(number, "assistant", "model", "Done, all panels are green.".into()));
+                spans.push(turn(
+                    number,
+                    "assistant",
+                    "model",
+                    "Done, all panels are green.".into(),
+                ));
             }
         }
         let request = AppendRequest { spans, ..AppendRequest::default() };
@@ -225,8 +228,7 @@ impl Demo<'_> {
     }
 
     fn expand(&self, session: &str, handle: &str) -> Result<ExpandReply, Failure> {
-        let request =
-            ExpandRequest { handle: Some(handle.to_owned()), ..ExpandRequest::default() };
+        let request = ExpandRequest { handle: Some(handle.to_owned()), ..ExpandRequest::default() };
         self.ask(session, "expand", &request)
     }
 

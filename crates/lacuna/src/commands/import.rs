@@ -7,8 +7,8 @@ use lacuna_core::SpanId;
 use lacuna_transcript::{Format, Session, SourceFile, Step, detect, import};
 use lacuna_wire::Code;
 use lacuna_wire::session::{
-    AppendRequest, OpenReply, OpenRequest, PruneReplyBody, PruneRequest, SpanBody,
-    SummarizeReply, SummarizeRequest,
+    AppendRequest, OpenReply, OpenRequest, PruneReplyBody, PruneRequest, SpanBody, SummarizeReply,
+    SummarizeRequest,
 };
 use serde::Serialize;
 
@@ -76,8 +76,7 @@ pub(super) fn read(path: &Path, format: &str) -> Result<Vec<Session>, Failure> {
         }
         word => word.parse().map_err(|error| Failure::Usage(format!("{error}")))?,
     };
-    import(format, &files)
-        .map_err(|error| Failure::Other(format!("{}: {error}", path.display())))
+    import(format, &files).map_err(|error| Failure::Other(format!("{}: {error}", path.display())))
 }
 
 fn collect(root: &Path, folder: &Path, files: &mut Vec<SourceFile>) -> Result<(), Failure> {

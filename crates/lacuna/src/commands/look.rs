@@ -79,9 +79,7 @@ pub(super) fn expand(context: &Context<'_>, args: args::Expand) -> Result<Exit, 
     let found = matches!(reply.outcome.as_str(), "live" | "recoverable" | "scheduled");
     let exit = if found { Exit::Done } else { Exit::Lost };
     if args.raw && found {
-        std::io::stdout()
-            .write_all(&content)
-            .map_err(Failure::io("writing to standard output"))?;
+        std::io::stdout().write_all(&content).map_err(Failure::io("writing to standard output"))?;
         return Ok(exit);
     }
     let text = String::from_utf8(content);
@@ -130,9 +128,9 @@ fn show_expanded(asked: &str, reply: &ExpandReply, text: Option<&str>) {
         println!("cause: {}{by}{under} at {}{why}", cause.kind, cause.at);
     }
     if let Some(spans) = &reply.spans {
-        let rows = spans.iter().map(|span| {
-            vec![span.handle.clone(), verdict(&span.outcome), span.tokens.to_string()]
-        });
+        let rows = spans
+            .iter()
+            .map(|span| vec![span.handle.clone(), verdict(&span.outcome), span.tokens.to_string()]);
         println!("{}", table(&["span", "outcome", "tokens"], &[2], rows.collect()));
     }
     match text {

@@ -72,11 +72,7 @@ impl Context<'_> {
     }
 
     /// Calls a session verb; with `--json` prints the reply as it came, and gives it typed.
-    fn ask<R: DeserializeOwned>(
-        &self,
-        verb: &str,
-        request: &impl Serialize,
-    ) -> Result<R, Failure> {
+    fn ask<R: DeserializeOwned>(&self, verb: &str, request: &impl Serialize) -> Result<R, Failure> {
         let body = self.backend.session_raw(self.session()?, verb, request)?;
         self.show_json(&body);
         decode(&body)

@@ -67,11 +67,8 @@ pub(super) fn show(reply: &PruneReplyBody) {
 }
 
 pub(super) fn restore(context: &Context<'_>, args: args::Spans) -> Result<Exit, Failure> {
-    let request = RestoreRequest {
-        spans: args.spans,
-        command_id: command_id(),
-        ..RestoreRequest::default()
-    };
+    let request =
+        RestoreRequest { spans: args.spans, command_id: command_id(), ..RestoreRequest::default() };
     let reply: RestoreReply = context.ask("restore", &request)?;
     if !context.global.json {
         match reply.restored.as_slice() {

@@ -25,13 +25,19 @@ fn span(number: usize, withheld: bool) -> SpanBody {
     let service = SERVICES[number % SERVICES.len()];
     let id = format!("block_{number}");
     let (role, origin, content) = match number {
-        1 => ("user", "user", "Checkout fails for some customers since 14:05. Find out why.".into()),
+        1 => {
+            ("user", "user", "Checkout fails for some customers since 14:05. Find out why.".into())
+        }
         7 => ("tool", "tool", log_with_identifier()),
         n if n % 8 == 1 => ("user", "user", format!("And the {service}? Anything odd there?")),
-        n if n % 2 == 0 => ("assistant", "model", format!(
-            "I will read the logs of the {service} between 14:00 and 14:{n} and compare the error \
+        n if n % 2 == 0 => (
+            "assistant",
+            "model",
+            format!(
+                "I will read the logs of the {service} between 14:00 and 14:{n} and compare the error \
              rate with the hour before."
-        )),
+            ),
+        ),
         n => ("tool", "tool", log(n, service)),
     };
     let mut body = SpanBody {

@@ -87,7 +87,8 @@ async fn serve(config: &Config, journal: Arc<Journal>) -> Result<Exit, Failure> 
     }
     if failed {
         return Err(Failure::Other(
-            "the journal failed and takes no more writes: see the log above, then start again".into(),
+            "the journal failed and takes no more writes: see the log above, then start again"
+                .into(),
         ));
     }
     Ok(Exit::Done)

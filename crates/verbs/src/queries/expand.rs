@@ -33,9 +33,8 @@ impl Question {
         };
         let purpose = match request.purpose.as_deref() {
             None => Purpose::Expand,
-            Some(text) => Purpose::from_word(text).ok_or_else(|| {
-                WireError::bad_request("purpose is expand, audit or reground")
-            })?,
+            Some(text) => Purpose::from_word(text)
+                .ok_or_else(|| WireError::bad_request("purpose is expand, audit or reground"))?,
         };
         Ok(Self {
             address,
@@ -60,10 +59,8 @@ impl Question {
         // A first guess that fits unless the content needs much escaping.
         let mut limit = self.limit.min(max as u64);
         loop {
-            let expanded = inner
-                .journal
-                .expand(key, &self.address, self.offset, limit)
-                .map_err(wire_error)?;
+            let expanded =
+                inner.journal.expand(key, &self.address, self.offset, limit).map_err(wire_error)?;
             let reply = reply(inner, &expanded, self.offset, max)?;
             let encoded = encode(&reply)?;
             let given = expanded.content.as_ref().map_or(0, |slice| slice.bytes.len() as u64);
@@ -87,10 +84,7 @@ impl Question {
         expanded: &Expanded,
     ) -> Result<(), WireError> {
         let Lookup::Span(span) = &expanded.lookup else { return Ok(()) };
-        inner
-            .journal
-            .record_read(key, principal, span.clone(), self.purpose)
-            .map_err(wire_error)
+        inner.journal.record_read(key, principal, span.clone(), self.purpose).map_err(wire_error)
     }
 }
 

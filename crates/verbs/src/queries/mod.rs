@@ -4,8 +4,8 @@ mod expand;
 mod index;
 mod window;
 
-use lacuna_core::{SessionState, SpanState, Storage, Timestamp};
 use lacuna_core::{Outcome, SessionKey};
+use lacuna_core::{SessionState, SpanState, Storage, Timestamp};
 use lacuna_wire::session::{
     CauseBody, DurabilityRequest, ExpandRequest, HistoryRequest, TombstonesRequest, WindowRequest,
 };

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use lacuna_core::render::{self, Shown};
 use lacuna_core::{EntryKind, SessionKey, SessionState, Storage, Timestamp, withheld_text};
-use lacuna_wire::session::{AtBody, EntryBody, WindowReply, WindowRequest};
 use lacuna_wire::WireError;
+use lacuna_wire::session::{AtBody, EntryBody, WindowReply, WindowRequest};
 use serde_json::Value;
 
 use super::{ALWAYS, as_text, cause, expect_version, no_such_moment, piece_too_large};

@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use lacuna_core::{
-    AppendedSpan, Content, Digest, NewSpan, Origin, Role, Source, SpanKind,
-};
+use lacuna_core::{AppendedSpan, Content, Digest, NewSpan, Origin, Role, Source, SpanKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -210,9 +208,7 @@ impl SpanBody {
             text.into_bytes().into()
         } else if let Some(text) = self.content_b64.take() {
             let decoded = BASE64_STANDARD.decode(text.as_bytes());
-            decoded
-                .map_err(|error| WireError::bad_request(format!("content_b64: {error}")))?
-                .into()
+            decoded.map_err(|error| WireError::bad_request(format!("content_b64: {error}")))?.into()
         } else if let Some(name) = self.upload.take() {
             upload(&name)?
         } else if let Some(withheld) = &self.withheld {
@@ -282,7 +278,9 @@ fn media_type(text: Option<&str>) -> Result<String, WireError> {
     const MAX: usize = 255;
     let text = text.unwrap_or("text/plain");
     if text.is_empty() || text.len() > MAX || text.chars().any(char::is_control) {
-        return Err(WireError::bad_request("media_type is 1 to 255 characters, such as text/plain"));
+        return Err(WireError::bad_request(
+            "media_type is 1 to 255 characters, such as text/plain",
+        ));
     }
     Ok(text.to_owned())
 }

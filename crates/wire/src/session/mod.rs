@@ -11,7 +11,9 @@ mod summarize;
 mod upload;
 mod window;
 
-pub use append::{AppendReply, AppendRequest, AppendedBody, ExternalBody, SourceBody, SpanBody, WithheldBody};
+pub use append::{
+    AppendReply, AppendRequest, AppendedBody, ExternalBody, SourceBody, SpanBody, WithheldBody,
+};
 pub use durability::{
     CopyBody, DurabilityReply, DurabilityRequest, DurableSpanBody, HistoryReply, HistoryRequest,
     TombstoneBody, TombstonesReply, TombstonesRequest,

@@ -64,7 +64,8 @@ pub fn duration_ms(text: &str) -> Result<u64, WireError> {
     let (mut total, mut number): (u64, Option<u64>) = (0, None);
     for c in text.chars() {
         if let Some(digit) = c.to_digit(10) {
-            let grown = number.unwrap_or(0).checked_mul(10).and_then(|n| n.checked_add(digit.into()));
+            let grown =
+                number.unwrap_or(0).checked_mul(10).and_then(|n| n.checked_add(digit.into()));
             number = Some(grown.ok_or_else(bad)?);
             continue;
         }
@@ -167,7 +168,9 @@ impl From<&PruneReply> for PruneReplyBody {
                 Verdict::Rejected => "rejected",
             }
             .to_owned(),
-            directive: reply.directive.map_or_else(|| "dry-run".into(), |number| number.to_string()),
+            directive: reply
+                .directive
+                .map_or_else(|| "dry-run".into(), |number| number.to_string()),
             version: reply.version,
             spans: spans.collect(),
             spans_omitted: 0,

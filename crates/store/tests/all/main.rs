@@ -1,0 +1,28 @@
+//! The store's tests: what was committed is read back, also after a restart, from a copy, or not at
+//! all, and then by name; and damage is found.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets an error fails")]
+
+mod backend;
+mod journal;
+
+mod append;
+mod backup;
+mod damage;
+mod durability;
+mod opening;
+mod payloads;
+mod sessions;
+mod verify;
+
+#[test]
+fn every_file_here_is_part_of_the_tests() {
+    let main = include_str!("main.rs");
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all");
+    for entry in std::fs::read_dir(here).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let module = name.strip_suffix(".rs").unwrap();
+        let named = main.lines().any(|line| line == format!("mod {module};"));
+        assert!(module == "main" || named, "{name} is not compiled");
+    }
+}

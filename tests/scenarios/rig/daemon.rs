@@ -1,0 +1,158 @@
+//! The daemon as a child process, with its log at hand.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::binary::lacuna;
+
+/// How long a daemon may take to start, or to stop once asked.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A running `lacuna serve`. It is killed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Daemon {
+    child: Child,
+    log: Arc<Log>,
+}
+
+#[derive(Debug, Default)]
+struct Log {
+    lines: Mutex<Lines>,
+    more: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Lines {
+    text: Vec<String>,
+    ended: bool,
+}
+
+impl Daemon {
+    /// Starts one and waits until it serves.
+    pub(crate) fn start(journal: &Path, url: &str) -> Self {
+        let daemon = Self::spawn(journal, &["--nats", url]);
+        daemon.wait_until_ready();
+        daemon
+    }
+
+    /// Starts one with these arguments, without waiting.
+    pub(crate) fn spawn(journal: &Path, arguments: &[&str]) -> Self {
+        let mut command = Command::new(lacuna());
+        command.arg("serve").arg("--journal").arg(journal).args(arguments);
+        for name in ["LACUNA_NATS", "LACUNA_CREDS", "LACUNA_JOURNAL", "LACUNA_SESSION", "RUST_LOG"]
+        {
+            command.env_remove(name);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let log = Arc::<Log>::default();
+        let (stderr, writer) = (child.stderr.take().unwrap(), Arc::clone(&log));
+        std::thread::spawn(move || writer.read(stderr));
+        Self { child, log }
+    }
+
+    /// Waits for the line that says it is ready.
+    pub(crate) fn wait_until_ready(&self) {
+        self.wait_for(0, |line| line.split_whitespace().any(|word| word == "ready"));
+    }
+
+    /// Waits until a line of the log from the `from`th on says this, and gives how many lines there
+    /// are up to it.
+    pub(crate) fn wait_for_words(&self, from: usize, words: &str) -> usize {
+        self.wait_for(from, |line| line.contains(words))
+    }
+
+    fn wait_for(&self, from: usize, says: impl Fn(&str) -> bool) -> usize {
+        let until = Instant::now() + PATIENCE;
+        let mut lines = self.log.lines.lock().unwrap();
+        loop {
+            if let Some(at) = lines.text.iter().skip(from).position(|line| says(line)) {
+                return from + at + 1;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            let ended = lines.ended;
+            assert!(!ended && !left.is_zero(), "ended: {ended}, log:\n{}", lines.text.join("\n"));
+            lines = self.log.more.wait_timeout(lines, left).unwrap().0;
+        }
+    }
+
+    /// What it has said so far.
+    pub(crate) fn log(&self) -> String {
+        self.log.lines.lock().unwrap().text.join("\n")
+    }
+
+    /// How many lines it has said so far.
+    pub(crate) fn lines(&self) -> usize {
+        self.log.lines.lock().unwrap().text.len()
+    }
+
+    /// Whether it still runs.
+    pub(crate) fn runs(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// `kill -9`.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        let status = self.child.wait().unwrap();
+        assert_eq!(status.code(), None, "it ended by itself before it was killed: {status}");
+    }
+
+    /// SIGTERM; returns without waiting.
+    pub(crate) fn ask_to_stop(&self) {
+        let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
+        kill_process(pid, Signal::TERM).unwrap();
+    }
+
+    /// Waits until it has ended, and gives how and what it said.
+    pub(crate) fn wait(mut self) -> (ExitStatus, String) {
+        let until = Instant::now() + PATIENCE;
+        while self.runs() {
+            assert!(Instant::now() < until, "it does not end; log:\n{}", self.log());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let mut lines = self.log.lines.lock().unwrap();
+        while !lines.ended {
+            lines = self.log.more.wait(lines).unwrap();
+        }
+        let text = lines.text.join("\n");
+        drop(lines);
+        (self.child.wait().unwrap(), text)
+    }
+
+    /// SIGTERM, and the end that ought to follow.
+    pub(crate) fn stop(self) -> String {
+        self.ask_to_stop();
+        let (status, log) = self.wait();
+        assert_eq!(status.code(), Some(0), "{log}");
+        log
+    }
+}
+
+impl Log {
+    fn read(&self, stderr: ChildStderr) {
+        for line in BufReader::new(stderr).lines() {
+            let Ok(line) = line else { break };
+            self.lines.lock().unwrap().text.push(line);
+            self.more.notify_all();
+        }
+        self.lines.lock().unwrap().ended = true;
+        self.more.notify_all();
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // It has ended already where a scenario waited for it.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            eprintln!("the daemon's log:\n{}", self.log());
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Changes to a journal's file behind the product's back, with the database's own library.
+
+use std::path::Path;
+
+use redb::{Database, ReadableTable as _, TableDefinition, WriteTransaction};
+
+const META: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("meta");
+const PAYLOADS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("payloads");
+
+fn edit(journal: &Path, edit: impl FnOnce(&WriteTransaction)) {
+    let database = Database::open(journal.join("journal.redb")).unwrap();
+    let write = database.begin_write().unwrap();
+    edit(&write);
+    write.commit().unwrap();
+}
+
+/// Flips one bit at the end of the first pack of payloads: a content is there, and is not it.
+pub(crate) fn flip_a_payload_byte(journal: &Path) {
+    edit(journal, |write| {
+        let mut packs = write.open_table(PAYLOADS).unwrap();
+        let (seq, mut pack) = {
+            let (seq, pack) = packs.first().unwrap().expect("a pack of payloads");
+            (seq.value(), pack.value().to_vec())
+        };
+        *pack.last_mut().unwrap() ^= 1;
+        packs.insert(seq, pack.as_slice()).unwrap();
+    });
+}
+
+/// Makes the journal say that it has this format.
+pub(crate) fn set_format(journal: &Path, format: u32) {
+    edit(journal, |write| {
+        let mut meta = write.open_table(META).unwrap();
+        meta.insert("format", format.to_le_bytes().as_slice()).unwrap().expect("a format");
+    });
+}

@@ -1,0 +1,80 @@
+//! Broker, journal and daemon together: what most scenarios begin with.
+
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::{Broker, Cli, Daemon, Server, Worker};
+
+/// A daemon on a fresh journal behind a broker of its own.
+#[derive(Debug)]
+pub(crate) struct House {
+    // Declared in the order in which they must end.
+    daemon: Option<Daemon>,
+    pub(crate) broker: Broker,
+    folder: TempDir,
+}
+
+impl House {
+    /// Starts all of it.
+    pub(crate) fn start(server: &Server) -> Self {
+        Self::behind(Broker::start(server))
+    }
+
+    /// Starts the daemon behind this broker.
+    pub(crate) fn behind(broker: Broker) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut house = Self { daemon: None, broker, folder };
+        house.start_daemon();
+        house
+    }
+
+    /// The journal's folder.
+    pub(crate) fn journal(&self) -> PathBuf {
+        self.folder.path().join("journal")
+    }
+
+    /// A folder that goes when the house goes.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn url(&self) -> String {
+        self.broker.url()
+    }
+
+    pub(crate) fn daemon(&self) -> &Daemon {
+        self.daemon.as_ref().unwrap()
+    }
+
+    /// Starts a daemon on the journal, after the one before has ended.
+    pub(crate) fn start_daemon(&mut self) {
+        assert!(self.daemon.is_none(), "one at a time");
+        self.daemon = Some(Daemon::start(&self.journal(), &self.broker.url()));
+    }
+
+    /// `kill -9`.
+    pub(crate) fn kill_daemon(&mut self) {
+        self.daemon.take().unwrap().kill();
+    }
+
+    /// Takes the daemon out, to end it otherwise.
+    pub(crate) fn take_daemon(&mut self) -> Daemon {
+        self.daemon.take().unwrap()
+    }
+
+    /// Stops the daemon cleanly and gives its log.
+    pub(crate) fn stop_daemon(&mut self) -> String {
+        self.daemon.take().unwrap().stop()
+    }
+
+    /// A worker of the tenant `acme`.
+    pub(crate) async fn worker(&self) -> Worker {
+        Worker::connect(&self.url(), "acme", "worker-1").await
+    }
+
+    /// The command line, through the daemon.
+    pub(crate) fn cli(&self) -> Cli {
+        Cli::nats(&self.url())
+    }
+}

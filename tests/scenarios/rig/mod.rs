@@ -1,0 +1,21 @@
+//! What scenarios stand on: real brokers, the real binary, and requests as any worker sends them.
+
+mod binary;
+mod broker;
+mod cli;
+mod daemon;
+mod damage;
+mod dice;
+mod house;
+mod validity;
+mod worker;
+
+pub(crate) use binary::{repository, with_each_broker};
+pub(crate) use broker::{Broker, Server, current_server, free_port, servers};
+pub(crate) use cli::{Cli, Ran};
+pub(crate) use daemon::Daemon;
+pub(crate) use damage::{flip_a_payload_byte, set_format};
+pub(crate) use dice::Dice;
+pub(crate) use house::House;
+pub(crate) use validity::{anthropic_accepts, openai_accepts};
+pub(crate) use worker::{Refused, Worker};
