@@ -1,0 +1,142 @@
+//! A journal in a temporary folder, and short ways to command it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use lacuna_core::{
+    Command, CommandStamp, Content, Contract, Digest, NewSpan, Open, Origin, Principal, Prune,
+    PruneMode, PruneReply, Reply, Role, SessionKey, SpanId, SpanKind, Summarize,
+};
+use lacuna_engine::{Done, EngineError, Journal, Options, Request};
+use tempfile::TempDir;
+
+pub(crate) struct Rig {
+    pub(crate) folder: TempDir,
+    pub(crate) journal: Journal,
+}
+
+impl Rig {
+    pub(crate) fn new() -> Self {
+        Self::with(Options::default())
+    }
+
+    pub(crate) fn with(options: Options) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::open(folder.path(), options).unwrap();
+        Self { folder, journal }
+    }
+
+    /// Closes the journal cleanly and opens it again.
+    pub(crate) fn reopened(self) -> Self {
+        let Self { folder, journal } = self;
+        journal.close().unwrap();
+        drop(journal);
+        let journal = Journal::open(folder.path(), Options::default()).unwrap();
+        Self { folder, journal }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn send(&self, session: &str, command: Command) -> Result<Done, EngineError> {
+        self.journal.execute(request(session, None, command))
+    }
+
+    pub(crate) fn opened(&self, session: &str) {
+        let reply = self.send(session, open()).unwrap().reply;
+        assert!(matches!(reply, Reply::Opened { version: 1, duplicate: false, .. }), "{reply:?}");
+    }
+
+    pub(crate) fn append(&self, session: &str, spans: &[(&str, &str)]) -> Done {
+        self.send(session, append(spans)).unwrap()
+    }
+
+    pub(crate) fn prune(&self, session: &str, spans: &[&str], accept_lossy: bool) -> PruneReply {
+        match self.send(session, prune(spans, accept_lossy)).unwrap().reply {
+            Reply::Pruned(reply) => *reply,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+pub(crate) fn key(session: &str) -> SessionKey {
+    SessionKey { tenant: "t".parse().unwrap(), session: session.parse().unwrap() }
+}
+
+pub(crate) fn principal() -> Principal {
+    "tester".parse().unwrap()
+}
+
+pub(crate) fn request(session: &str, command_id: Option<(&str, u8)>, command: Command) -> Request {
+    Request {
+        session: key(session),
+        principal: principal(),
+        command_id: command_id
+            .map(|(id, request)| CommandStamp { id: id.parse().unwrap(), request: [request; 16] }),
+        expected_version: None,
+        command,
+    }
+}
+
+pub(crate) fn open() -> Command {
+    Command::Open(Open {
+        window_tokens: 100_000,
+        reserve_ppm: 150_000,
+        contract: Contract::Enforce,
+        labels: BTreeMap::new(),
+    })
+}
+
+pub(crate) fn span(id: Option<&str>, text: &str) -> NewSpan {
+    NewSpan {
+        id: id.map(|id| id.parse().unwrap()),
+        role: Role::User,
+        origin: Origin::User,
+        kind: SpanKind::Message,
+        content: Content::Bytes(Arc::from(text.as_bytes())),
+        digest: Digest::of(text.as_bytes()),
+        media_type: "text/plain".into(),
+        tokens: None,
+        hedged: false,
+        pinned: false,
+        turn: None,
+        answers: None,
+        contradicts: Vec::new(),
+        supersedes: None,
+        labels: BTreeMap::new(),
+        source: None,
+        in_window: true,
+    }
+}
+
+pub(crate) fn append(spans: &[(&str, &str)]) -> Command {
+    Command::Append { spans: spans.iter().map(|(id, text)| span(Some(id), text)).collect() }
+}
+
+pub(crate) fn prune(spans: &[&str], accept_lossy: bool) -> Command {
+    Command::Prune(Prune {
+        spans: ids(spans),
+        mode: PruneMode::Drop,
+        replace_with: None,
+        accept_lossy,
+        min_durability_ms: None,
+        reason: None,
+        dry_run: false,
+    })
+}
+
+pub(crate) fn summarize(id: &str, covers: &[&str], text: &str) -> Command {
+    Command::Summarize(Summarize {
+        id: Some(id.parse().unwrap()),
+        covers: ids(covers),
+        text: text.into(),
+        digest: Digest::of(text.as_bytes()),
+        claims: Vec::new(),
+    })
+}
+
+pub(crate) fn ids(texts: &[&str]) -> Vec<SpanId> {
+    texts.iter().map(|text| text.parse().unwrap()).collect()
+}
