@@ -137,7 +137,10 @@ async def lone_surrogates(lab):
     session = await lab.opened()
     # Free: bad_request, or it comes back as it went in.
     for number, text in enumerate(("\\ud800", "a\\udfffb", "\\udc00\\ud800")):
-        raw = f'{{"spans":[{{"id":"x{number}","role":"user","origin":"user","content":"{text}"}}]}}'.encode()
+        raw = (
+            f'{{"spans":[{{"id":"x{number}","role":"user","origin":"user",'
+            f'"content":"{text}"}}]}}'
+        ).encode()
         answer = await session.send("append", raw)
         if answer.code:
             refused(answer, "bad_request")

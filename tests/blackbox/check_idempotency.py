@@ -4,7 +4,15 @@ import asyncio
 import json
 
 from contract import check, executed, fresh, need, ok, refused, short
-from shapes import shown_ids, span, unchanged, withheld
+from shapes import (
+    check_versions,
+    kinds_and_ids,
+    refused_and_unchanged,
+    shown_ids,
+    span,
+    unchanged,
+    withheld,
+)
 
 
 @check
@@ -136,3 +144,105 @@ async def expected_version_race(lab):
         if each.code:
             refused(each, "version_conflict")
     need(len(shown_ids(await session.window())) == 1, "window")
+
+
+@check
+async def command_id_outlives_the_session(lab):
+    """A retry after the close still gets its first reply, the close's own retry too."""
+    session = await lab.opened()
+    request = {"spans": [span("a")], "command_id": "late"}
+    first = ok(await session("append", **request))
+    closed = ok(await session("close", command_id="end"))
+    again = ok(await session("append", **request))
+    need(again.pop("duplicate", None) is True and again == first, f"append: {short(again)}")
+    again = ok(await session("close", command_id="end"))
+    need(again.pop("duplicate", None) is True and again == closed, f"close: {short(again)}")
+
+
+@check
+async def command_id_of_notes_and_summaries(lab):
+    """contradict, resolve and summarize keep their command_id like every command."""
+    session = await lab.opened(contract="record")
+    await session.add(span("a"), span("b"))
+    author = session.by("author-1")
+    ok(await author("expand", span="a", purpose="reground"))
+    noted = ok(await author("contradict", spans=["a", "b"]))
+    summary = {"covers": ["a"], "text": "t", "claims": []}
+    for verb, fields, other in (
+        ("contradict", {"spans": ["a", "b"]}, {"spans": ["b", "a"]}),
+        ("resolve", {"contradiction": noted["contradiction"], "note": "n"}, {"note": "m"}),
+        ("summarize", summary, {"text": "u"}),
+    ):
+        first = ok(await author(verb, **fields, command_id=verb + "-2"))
+        again = ok(await author(verb, **fields, command_id=verb + "-2"))
+        need(again.pop("duplicate", None) is True and again == first, f"{verb}: {short(again)}")
+        refused(
+            await author(verb, **{**fields, **other}, command_id=verb + "-2"),
+            "command_id_reused",
+        )
+    check_versions(await session.events())
+
+
+@check
+async def command_id_of_a_recorded_read(lab):
+    """A read for audit is an event: sent again with its command_id it is recorded once."""
+    session = await lab.opened()
+    await session.add(span("a"))
+    request = {"span": "a", "purpose": "audit", "command_id": "read-1"}
+    ok(await session("expand", **request))
+    again = ok(await session("expand", **request))
+    reads = [event for event in await session.events() if event["kind"] == "span-read"]
+    need(len(reads) == 1, f"{len(reads)} span-read events for one command_id")
+    need(again.get("duplicate") is True, "not marked duplicate")
+
+
+@check
+async def command_id_is_free_after_a_refusal(lab):
+    """A command that was refused or only tried has had no effect, so its id is not used up."""
+    session = await lab.opened()
+    await session.add(span("a"))
+    refused(await session("append", spans=[span("a", "other")], command_id="k"), "span_conflict")
+    ok(await session("append", spans=[span("b")], command_id="k"))
+    executed(await session("prune", spans=["b"], dry_run=True, command_id="p"), "reversible")
+    pruned = executed(await session("prune", spans=["b"], command_id="p"), "reversible")
+    need("duplicate" not in pruned, "a dry run used up its command_id")
+    window = await session.window()
+    need(kinds_and_ids(window) == [("span", ["a"]), ("stub", ["b"])], f"{short(window)}")
+
+
+@check
+async def expected_version_lets_writers_take_turns(lab):
+    """Writers that retry on version_conflict with its details.version all get through."""
+    session = await lab.opened()
+
+    async def write(writer):
+        version, written = 1, 0
+        while written < 10:
+            reply = await session(
+                "append", spans=[span(f"w{writer}.{written}")], expected_version=version
+            )
+            if reply.code:
+                version = refused(reply, "version_conflict")["details"]["version"]
+            else:
+                version, written = ok(reply)["version"], written + 1
+
+    await asyncio.gather(*[write(writer) for writer in range(10)])
+    need(await session.version() == 101, f"version {await session.version()}")
+    shown = shown_ids(await session.window())
+    need(len(set(shown)) == len(shown) == 100, f"{len(shown)} spans")
+
+
+@check
+async def expected_version_everywhere(lab):
+    """Every other command checks expected_version too, whether or not it would have an effect."""
+    session = await lab.opened()
+    await session.add(span("a"), span("b"))
+    for verb, fields in (
+        ("open", {"window_tokens": 100_000}),
+        ("append", {"spans": [span("a")]}),
+        ("prune", {"spans": ["a"], "dry_run": True}),
+        ("contradict", {"spans": ["a", "b"]}),
+        ("summarize", {"covers": ["a"], "text": "t", "claims": []}),
+        ("expand", {"span": "a", "purpose": "audit"}),
+    ):
+        await refused_and_unchanged(session, verb, "version_conflict", expected_version=1, **fields)

@@ -4,8 +4,21 @@ import asyncio
 import json
 import re
 
-from contract import check, need, ok, refused, short
-from shapes import read_all, shown_ids, span
+from contract import blake3, check, executed, need, ok, refused, short
+from shapes import (
+    body_of,
+    check_anthropic,
+    check_openai,
+    check_versions,
+    from_upload,
+    read_all,
+    shown_ids,
+    span,
+    tool_call,
+    tool_result,
+    upload,
+    without_content,
+)
 
 
 @check
@@ -89,3 +102,125 @@ async def burst_of_requests_all_answered(lab):
         "a reply without its field",
     )
     await lab.alive()
+
+
+async def pages(session, verb, field, start="from", **fields):
+    """Follows `next` to the end; returns the pages. Free: a reply that fits has no `next`."""
+    found = [ok(await session(verb, **fields))]
+    while found[-1].get("next") is not None:
+        need(len(found) < 50, f"{verb}: the pages have no end")
+        following = await session(verb, **fields, **{start: found[-1]["next"]})
+        need(found[-1][field] or len(found) == 1, f"{verb}: an empty page with a next one")
+        found.append(ok(following))
+    return found
+
+
+@check
+async def window_pages_add_up(lab):
+    """A window that does not fit one message comes in pages that add up, in entries and in text."""
+    session = await lab.opened(10**8)
+    names = [f"{number:05d}" + "x" * 95 for number in range(4000)]
+    for offset in range(0, 4000, 1000):
+        await session.add(*[span(name, "aé𝔘" * 20) for name in names[offset : offset + 1000]])
+    version = await session.version()
+    await session.add(span("later"))
+    at = {"version": version}
+    for content in (True, False):
+        found = await pages(session, "window", "entries", at=at, content=content)
+        need([name for page in found for name in shown_ids(page)] == names, f"entries {content}")
+        need(all(page["budget"] == found[0]["budget"] for page in found), "budgets differ")
+        need(all(page["version"] == version for page in found), "versions differ")
+    found = await pages(session, "window", "text", at=at, render="text")
+    text = "".join(page["text"] for page in found)
+    need(text.count("aé𝔘" * 20) == 4000, f"{text.count('aé𝔘' * 20)} contents in the text")
+    positions = [text.index(name) for name in names]
+    need(positions == sorted(positions), "order of the text")
+
+
+@check
+async def window_contents_come_in_pages(lab):
+    """Contents that do not fit one message together come page by page."""
+    session = await lab.opened(10**8)
+    size = lab.connection.max_payload // 3
+    for number in range(5):
+        await session.add(span(f"b{number}", chr(97 + number) * size))
+    huge = b"q" * (2 * lab.connection.max_payload)
+    await session.add(from_upload("huge", await upload(session, huge)))
+    await session.add(span("end", "the end"))
+    found = await pages(session, "window", "entries")
+    entries = [entry for page in found for entry in page["entries"]]
+    contents = {entry["id"]: body_of(entry) for entry in entries}
+    for number in range(5):
+        need(contents[f"b{number}"] == bytes([97 + number]) * size, f"contents of b{number}")
+    need(contents["end"] == b"the end", "contents of end")
+    # Free: what stands for a content that no page can hold, but it is read with expand.
+    need("huge" in contents, "the huge span is missing")
+    need(await read_all(session, span="huge") == huge, "expand")
+
+
+@check
+async def render_comes_in_pages(lab):
+    """Messages that do not fit one reply come in pages; together they are a valid request."""
+    session = await lab.opened(10**8)
+    size = lab.connection.max_payload // 5
+    for number in range(8):
+        await session.add(tool_call(f"c{number}"))
+        await session.add(tool_result(f"r{number}", f"c{number}", chr(97 + number) * size))
+        await session.add(span(f"m{number}", "go on", role="assistant", origin="model"))
+    for form, valid in (("openai", check_openai), ("anthropic", check_anthropic)):
+        found = await pages(session, "window", "messages", render=form)
+        messages = [message for page in found for message in page["messages"]]
+        need(len(found) > 1, f"{form}: {8 * size} bytes in one reply")
+        options = {} if form == "openai" else {"user_first": False}
+        valid({**found[0], "messages": messages}, **options)
+        text = json.dumps(messages)
+        for number in range(8):
+            need(chr(97 + number) * size in text, f"{form}: contents of r{number}")
+
+
+@check
+async def directive_and_ledger_come_in_pages(lab):
+    """Long listings of a directive, of tombstones and of durability add up over their pages."""
+    session = await lab.opened(10**8)
+    names = [f"{number:05d}" + "x" * 95 for number in range(5000)]
+    lost = {"digest": blake3(b"lost"), "bytes": 4, "reason": "secret"}
+    for offset in range(0, 5000, 1000):
+        part = names[offset : offset + 1000]
+        await session.add(*[without_content(span(name, tokens=1), withheld=lost) for name in part])
+    pruned = executed(await session("prune", spans=names, accept_lossy=True), "lossy")
+    left_out = 5000 - len(pruned["spans"])
+    need(left_out == pruned.get("spans_omitted", 0), f"{left_out} spans are left out silently")
+    found = await pages(session, "tombstones", "tombstones")
+    listed = [each["span"] for page in found for each in page["tombstones"]]
+    need(sorted(listed) == names, f"{len(listed)} tombstones")
+    found = await pages(session, "durability", "spans")
+    need([each["id"] for page in found for each in page["spans"]] == names, "durability")
+    found = await pages(session, "expand", "spans", start="offset", handle=pruned["directive"])
+    need([each["id"] for page in found for each in page["spans"]] == names, "the directive")
+    check_versions(await session.events())
+
+
+@check
+async def metadata_has_limits(lab):
+    """Labels, reasons, notes and sources do not grow without bound: refused, naming the limit."""
+    session = await lab.opened()
+    await session.add(span("a"), span("b"))
+    large = "v" * 500_000
+    lost = {"digest": blake3(b"lost"), "bytes": 4, "reason": large}
+    for verb, fields in (
+        ("append", {"spans": [span("n", labels={"k": large})]}),
+        ("append", {"spans": [span("n", labels={f"k{n}": "v" for n in range(50_000)})]}),
+        ("append", {"spans": [span("n", media_type=large)]}),
+        ("append", {"spans": [span("n", source={"format": large})]}),
+        ("append", {"spans": [without_content(span("n"), withheld=lost)]}),
+        ("prune", {"spans": ["a"], "reason": large}),
+        ("contradict", {"spans": ["a", "b"], "note": large}),
+        ("restore", {"spans": ["a"] * 100_000}),
+    ):
+        answer = await session(verb, **fields)
+        need(
+            answer.code in ("too_large", "bad_request"),
+            f"{verb} with {short(list(fields))} of half a megabyte: {answer}",
+        )
+    other = lab.session()
+    refused(await other("open", window_tokens=9, labels={"k": large}), "too_large", "bad_request")

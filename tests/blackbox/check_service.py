@@ -191,3 +191,31 @@ async def journal_head_and_verify(lab):
     # Free: an empty range gets any clean answer.
     await lab.journal("verify", {"from": 10**9})
     await lab.journal("verify", {"from": 5, "to": 2})
+
+
+@check
+async def open_with_the_old_defaults_spelled_out(lab):
+    """Defaults spelled out are the same parameters; labels and contract count as parameters."""
+    session = await lab.opened(1000)
+    again = ok(await session("open", window_tokens=1000, reserve_ratio=0.15, contract="enforce"))
+    need(again.get("duplicate") is True, "the defaults are other parameters")
+    for fields in ({"contract": "record"}, {"reserve_ratio": 0.2}, {"labels": {"a": "b"}}):
+        refused(await session("open", window_tokens=1000, **fields), "session_exists")
+
+
+@check
+async def close_is_the_end(lab):
+    """After the close no command has an effect, by whatever verb."""
+    session = await lab.opened()
+    await session.add(span("a"), span("b"))
+    ok(await session("close"))
+    before = (await session.window(), await session.events())
+    for verb, fields in (
+        ("append", {"spans": [span("a")]}),
+        ("prune", {"spans": ["a"]}),
+        ("contradict", {"spans": ["a", "b"]}),
+        ("summarize", {"covers": ["a"], "text": "t", "claims": []}),
+        ("put-open", {"bytes": 3}),
+    ):
+        refused(await session(verb, **fields), "session_closed")
+    need((await session.window(), await session.events()) == before, "something changed")

@@ -6,7 +6,7 @@ import re
 import secrets
 
 from contract import blake3, check, executed, need, ok, refused, short
-from shapes import body_of, from_upload, read_all, shown_ids, upload
+from shapes import body_of, from_upload, read_all, shown_ids, span, upload
 
 
 @check
@@ -104,3 +104,70 @@ async def upload_limits(lab):
     for _ in range(40):
         await session("put-open", bytes=64 * 2**20)
     await lab.alive()
+
+
+@check
+async def upload_belongs_to_its_session(lab):
+    """An upload of one session is unknown in another, and stays usable in its own."""
+    session, other = await lab.opened(), await lab.opened()
+    uploaded = await upload(session, b"mine")
+    refused(await other("append", spans=[from_upload("f", uploaded)]))
+    refused(await other("put-chunk", upload=uploaded, offset=0, data_b64="eHh4eA=="))
+    refused(await other("put-close", upload=uploaded, digest=blake3(b"mine")))
+    need(shown_ids(await other.window()) == [], "another session's upload was recorded")
+    await session.add(from_upload("f", uploaded))
+    need(body_of(ok(await session("expand", span="f"))) == b"mine", "content")
+
+
+@check
+async def upload_survives_a_refused_append(lab):
+    """An append that is refused leaves its upload for the next one."""
+    session = await lab.opened()
+    await session.add(span("taken"))
+    uploaded = await upload(session, b"kept")
+    refused(
+        await session("append", spans=[from_upload("f", uploaded), span("taken", "other")]),
+        "span_conflict",
+    )
+    await session.add(from_upload("f", uploaded))
+    need(body_of(ok(await session("expand", span="f"))) == b"kept", "content")
+
+
+@check
+async def upload_is_closed_for_good(lab):
+    """A closed upload takes no more bytes: its digest vouches for what is recorded."""
+    session = await lab.opened()
+    uploaded = await upload(session, b"good")
+    # Free: refused, or ignored; the content stays what the digest says.
+    await session("put-chunk", upload=uploaded, offset=0, data_b64="ZXZpbA==")
+    reply = await session.add(from_upload("f", uploaded))
+    need(reply["spans"][0]["digest"] == blake3(b"good"), "digest")
+    need(body_of(ok(await session("expand", span="f"))) == b"good", "content")
+
+
+@check
+async def upload_with_holes_is_never_closed(lab):
+    """Bytes that were never sent are not zeros: such an upload cannot be closed."""
+    session = await lab.opened()
+    uploaded = ok(await session("put-open", bytes=6))["upload"]
+    # Free: chunks out of order are refused or kept.
+    await session("put-chunk", upload=uploaded, offset=3, data_b64="ZGVm")
+    refused(await session("put-close", upload=uploaded, digest=blake3(b"\0\0\0def")))
+
+
+@check
+async def upload_append_is_retried_safely(lab):
+    """An append of an upload, sent again with its command_id, gives the first reply."""
+    session = await lab.opened()
+    uploaded = await upload(session, b"once")
+    request = {"spans": [from_upload("f", uploaded)], "command_id": "put"}
+    first = ok(await session("append", **request))
+    again = ok(await session("append", **request))
+    need(again.pop("duplicate", None) is True and again == first, f"{short(again)}")
+    again = await upload(session, b"once")
+    reply = await session.add(from_upload("f", again))
+    need(reply["spans"][0].get("duplicate") is True or reply.get("duplicate"), f"{short(reply)}")
+    refused(
+        await session("append", spans=[from_upload("f", await upload(session, b"twice"))]),
+        "span_conflict",
+    )

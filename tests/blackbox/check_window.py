@@ -1,16 +1,20 @@
 """The window: entries, budget, the text form, the window at a version."""
 
+import asyncio
 import json
 
-from contract import check, executed, need, refused, short
+from contract import check, executed, need, ok, refused, short
 from shapes import (
     body_of,
     check_budget,
     check_renders,
     entry_of,
+    kinds_and_ids,
     shown_ids,
     span,
     tombstone_of,
+    tool_call,
+    tool_result,
     withheld,
 )
 
@@ -145,3 +149,64 @@ async def window_text(lab):
     )
     need(rendered["text"].index("alpha-text") < rendered["text"].index(tombstone_of("x")), "order")
     refused(await session("window", render="html"), "bad_request")
+
+
+@check
+async def window_at_every_version(lab):
+    """Every version of a session has the window that was shown when it was the newest."""
+    session = await lab.opened()
+    shown = []
+
+    async def remember():
+        shown.append(await session.window())
+
+    await session.add(tool_call("c"), tool_result("r", "c", "out " * 50), withheld("x"), span("z"))
+    await remember()
+    for verb, fields in (
+        ("prune", {"spans": ["r"]}),
+        ("prune", {"spans": ["x"]}),
+        ("prune", {"spans": ["x", "z"], "accept_lossy": True}),
+        ("restore", {"spans": ["r"]}),
+        ("append", {"spans": [span("late")]}),
+        ("prune", {"spans": ["c", "r", "late"]}),
+        ("restore", {"spans": ["z", "late"]}),
+        ("close", {}),
+    ):
+        ok(await session(verb, **fields))
+        await remember()
+    for window in shown:
+        then = await session.window(at={"version": window["version"]})
+        need(then == window, f"the window at {window['version']} is not what was shown then")
+
+
+@check
+async def window_at_time(lab):
+    """A window at a time is the window after the last event of that time."""
+    session = await lab.opened()
+    await session.add(span("a"))
+    early = (await session.events())[-1]["at"]
+    await asyncio.sleep(0.01)
+    await session.add(span("b"))
+    executed(await session("prune", spans=["a"]), "reversible")
+    late = (await session.events())[-1]["at"]
+    then = await session.window(at={"time": early})
+    need(kinds_and_ids(then) == [("span", ["a"])], f"at {early}: {short(then['entries'])}")
+    then = await session.window(at={"time": late})
+    need(then == await session.window(), "at the last event's time is not the window now")
+
+
+@check
+async def window_at_turn(lab):
+    """A window at a turn is the window at that turn's end."""
+    session = await lab.opened()
+    await session.add(span("a", turn=1), span("b", turn=1))
+    await session.add(span("d", turn=2))
+    executed(await session("prune", spans=["a"]), "reversible")
+    second = (await session.window())["entries"]
+    await session.add(span("e", turn=3))
+    executed(await session("prune", spans=["d"]), "reversible")
+    first = await session.window(at={"turn": 1})
+    need(kinds_and_ids(first) == [("span", ["a"]), ("span", ["b"])], f"{short(first)}")
+    need((await session.window(at={"turn": 2}))["entries"] == second, "at the end of turn 2")
+    last = await session.window(at={"turn": 3})
+    need(last["entries"] == (await session.window())["entries"], "at the end of the last turn")

@@ -8,8 +8,9 @@ use serde_json::Value;
 use crate::rig::{Cli, House, current_server};
 
 /// Fields that differ between two journals that hold the same, whatever the way.
-const OF_THE_JOURNAL: [&str; 9] = [
-    "journal", "at", "recorded_at", "opened_at", "verified_at", "head", "hash", "command_id", "dir",
+const OF_THE_JOURNAL: [&str; 10] = [
+    "journal", "at", "recorded_at", "opened_at", "verified_at", "durable_until", "head", "hash",
+    "command_id", "dir",
 ];
 /// Figures about a process: a daemon keeps running where a command opens and closes.
 const OF_THE_PROCESS: [&str; 12] = [
@@ -74,7 +75,7 @@ fn commands(claims: &str, backup: &str) -> Vec<(&'static str, Vec<String>, i32)>
         ("", split("restore -s s call result"), 0),
         ("", split("expand -s s a"), 0),
         ("", split("expand -s s result"), 0),
-        ("", split("expand -s s p1@prune"), 4),
+        ("", split("expand -s s p2@prune"), 0),
         ("", split("expand -s s sum --purpose audit"), 0),
         ("", split("expand -s s secret"), 4),
         ("", split("expand -s s nobody"), 4),

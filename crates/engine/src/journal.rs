@@ -50,7 +50,7 @@ impl Journal {
         let store = Arc::new(store);
         let (inbox, messages) = bounded(options.queue_commands);
         let (waiting_bytes, counters) = (Arc::default(), Arc::<Counters>::default());
-        let reader = Reader::new(Arc::clone(&store), options.cached_spans);
+        let reader = Reader::new(Arc::clone(&store), options.cached_spans / 2);
         let (queue_bytes, clock) = (options.queue_bytes, Arc::clone(&options.clock));
         let writer = Writer::new(
             Arc::clone(&store),

@@ -20,7 +20,7 @@ pub struct Options {
     pub batch_commands: usize,
     /// Bytes of payloads in one commit, about at most; one command may exceed it.
     pub batch_bytes: usize,
-    /// Spans of sessions kept in memory, by the writer and by the readers each.
+    /// Spans of sessions kept in memory by the writer; readers keep half as many.
     pub cached_spans: usize,
     /// Where record time comes from.
     pub clock: Clock,
@@ -35,7 +35,7 @@ impl Default for Options {
             queue_bytes: 128 << 20,
             batch_commands: 2_048,
             batch_bytes: 8 << 20,
-            cached_spans: 100_000,
+            cached_spans: 160_000,
             clock: system_clock(),
         }
     }

@@ -25,10 +25,12 @@ pub enum StoreError {
     NoJournal(PathBuf),
     /// The journal was written by a newer release.
     #[error(
-        "the journal has format {found}, and this release (lacuna {release}) reads up to {known}: \
+        "the {what} has format {found}, and this release (lacuna {release}) reads up to {known}: \
          use the newer release"
     )]
     Newer {
+        /// What is newer.
+        what: &'static str,
         /// The format found.
         found: u32,
         /// The newest format known.
@@ -39,6 +41,9 @@ pub enum StoreError {
     /// Stored bytes are not what they should be.
     #[error("the journal is damaged: {0}; run `lacuna verify` to see how far")]
     Damaged(String),
+    /// A value does not fit into the format. Nothing was written.
+    #[error("{0}")]
+    TooLarge(String),
     /// A commit failed: it may or may not have happened. The store refuses everything afterwards.
     #[error("a commit failed and its outcome is unknown ({0}); restart to find out")]
     Indeterminate(String),
@@ -58,15 +63,16 @@ pub enum StoreError {
 impl From<CodecError> for StoreError {
     fn from(error: CodecError) -> Self {
         match error {
-            CodecError::Newer { found, known, .. } => Self::newer(found, known),
-            other => Self::Damaged(other.to_string()),
+            CodecError::Newer { what, found, known } => Self::newer(what, found, known),
+            CodecError::TooLarge { .. } => Self::TooLarge(error.to_string()),
+            CodecError::Damaged { .. } => Self::Damaged(error.to_string()),
         }
     }
 }
 
 impl StoreError {
-    pub(crate) fn newer(found: u32, known: u32) -> Self {
-        Self::Newer { found, known, release: env!("CARGO_PKG_VERSION") }
+    pub(crate) fn newer(what: &'static str, found: u32, known: u32) -> Self {
+        Self::Newer { what, found, known, release: env!("CARGO_PKG_VERSION") }
     }
 }
 

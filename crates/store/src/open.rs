@@ -145,7 +145,7 @@ impl Store {
             .and_then(|value| value.value().try_into().ok().map(u32::from_le_bytes))
             .ok_or_else(|| StoreError::Damaged("it names no format".into()))?;
         if format > FORMAT {
-            return Err(StoreError::newer(format, FORMAT));
+            return Err(StoreError::newer("journal", format, FORMAT));
         }
         let journal = meta
             .get(META_JOURNAL)?

@@ -51,8 +51,8 @@ impl Cli {
 
     /// Runs a command with this on standard input.
     pub(crate) fn run_with(&self, input: &[u8], arguments: &[&str]) -> Ran {
-        let began = Instant::now();
         let mut command = Command::new(lacuna());
+        let began = Instant::now();
         command.args(arguments).args(&self.place);
         for name in ["LACUNA_NATS", "LACUNA_CREDS", "LACUNA_JOURNAL", "LACUNA_SESSION", "RUST_LOG"]
         {

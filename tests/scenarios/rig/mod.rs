@@ -18,4 +18,4 @@ pub(crate) use damage::{flip_a_payload_byte, set_format};
 pub(crate) use dice::Dice;
 pub(crate) use house::House;
 pub(crate) use validity::{anthropic_accepts, openai_accepts};
-pub(crate) use worker::{Refused, Worker};
+pub(crate) use worker::{Worker, nobody_there};
