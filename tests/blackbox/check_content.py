@@ -3,7 +3,8 @@
 import base64
 
 from contract import TIME, blake3, check, executed, need, ok, refused, rejected, short
-from shapes import body_of, check_renders, shown_ids, span
+from provider import check_renders
+from shapes import body_of, shown_ids, span
 
 
 @check

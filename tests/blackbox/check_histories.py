@@ -6,9 +6,9 @@ import random
 import secrets
 
 from contract import Fail, HANDLE, check, executed, need, ok
+from provider import check_renders
 from shapes import (
     body_of,
-    check_renders,
     check_versions,
     ids_of,
     kinds_and_ids,

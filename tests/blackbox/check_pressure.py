@@ -5,10 +5,9 @@ import json
 import re
 
 from contract import blake3, check, executed, need, ok, refused, short
+from provider import check_anthropic, check_openai
 from shapes import (
     body_of,
-    check_anthropic,
-    check_openai,
     check_versions,
     from_upload,
     read_all,
@@ -202,7 +201,7 @@ async def directive_and_ledger_come_in_pages(lab):
 
 @check
 async def metadata_has_limits(lab):
-    """Labels, reasons, notes and sources do not grow without bound: refused, naming the limit."""
+    """Metadata stays so small that its event fits a message: half a megabyte is refused."""
     session = await lab.opened()
     await session.add(span("a"), span("b"))
     large = "v" * 500_000
@@ -224,3 +223,24 @@ async def metadata_has_limits(lab):
         )
     other = lab.session()
     refused(await other("open", window_tokens=9, labels={"k": large}), "too_large", "bad_request")
+
+
+@check
+async def an_error_means_no_effect(lab):
+    """A prune that is answered by an error has not happened, however long its reply would be."""
+    session = await lab.opened()
+    lost = {"digest": blake3(b"lost"), "bytes": 4, "reason": ""}
+    room = len(json.dumps({"spans": [without_content(span("n"), withheld=lost)]}))
+    lost["reason"] = "r" * (lab.connection.max_payload - room - 100)
+    answer = await session("append", spans=[without_content(span("n"), withheld=lost)])
+    if answer.code:
+        refused(answer, "too_large", "bad_request")
+        return
+    for fields in ({}, {"accept_lossy": True}):
+        before = (await session("tombstones")).body
+        answer = await session("prune", spans=["n"], **fields)
+        if answer.code:
+            need(
+                (await session("tombstones")).body == before,
+                f"{answer.code} was answered, but the version or the ledger changed",
+            )

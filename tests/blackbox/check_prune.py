@@ -4,12 +4,12 @@ import asyncio
 import json
 
 from contract import check, executed, need, ok, refused, rejected, short
+from provider import check_renders
 from shapes import (
     body_of,
     by_id,
     check_evidence,
     check_prune,
-    check_renders,
     entry_of,
     ids_of,
     kinds_and_ids,

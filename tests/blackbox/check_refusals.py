@@ -3,8 +3,8 @@
 import json
 
 from contract import blake3, check, executed, need, refused, rejected, short
+from provider import check_renders
 from shapes import (
-    check_renders,
     entry_of,
     shown_ids,
     span,

@@ -3,7 +3,8 @@
 import json
 
 from contract import check, executed, need
-from shapes import check_renders, entry_of, shown_ids, span, tool_call, tool_result, withheld
+from provider import check_renders
+from shapes import entry_of, shown_ids, span, tool_call, tool_result, withheld
 
 
 @check

@@ -1,7 +1,8 @@
 """Restoring: everything in its old place, all or none."""
 
 from contract import check, executed, need, ok, refused, short
-from shapes import check_renders, kinds_and_ids, shown_ids, span, tool_call, tool_result, withheld
+from provider import check_renders
+from shapes import kinds_and_ids, shown_ids, span, tool_call, tool_result, withheld
 
 
 @check

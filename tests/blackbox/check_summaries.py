@@ -4,11 +4,11 @@ import json
 import re
 
 from contract import HANDLE, check, executed, need, ok, refused, rejected, short
+from provider import check_renders
 from shapes import (
     body_of,
     by_id,
     check_prune,
-    check_renders,
     entry_of,
     ids_of,
     refused_and_unchanged,

@@ -4,10 +4,10 @@ import asyncio
 import json
 
 from contract import check, executed, need, ok, refused, short
+from provider import check_renders
 from shapes import (
     body_of,
     check_budget,
-    check_renders,
     entry_of,
     kinds_and_ids,
     shown_ids,

@@ -10,10 +10,10 @@ import json
 import secrets
 
 from contract import HANDLE, blake3, check, executed, need, ok, rejected
+from provider import check_renders
 from shapes import (
     body_of,
     check_evidence,
-    check_renders,
     check_versions,
     entry_of,
     shown_ids,

@@ -26,17 +26,22 @@ const ARROWS: [(&str, &[&str]); 10] = [
 ];
 
 /// Libraries that only these crates may use: they hide them from the others.
-const FENCES: [(&str, &[&str]); 3] = [
-    ("redb", &["store"]),
-    ("async-nats", &["nats", "client", "bench"]),
-    ("bincode", &["codec"]),
-];
+const FENCES: [(&str, &[&str]); 3] =
+    [("redb", &["store"]), ("async-nats", &["nats", "client", "bench"]), ("bincode", &["codec"])];
 
 const LONGEST_FILE: usize = 500;
 
 const TOP: [&str; 10] = [
-    "Cargo.toml", "Cargo.lock", "crates", "schemas", "ops", "tests", "README.md", "LICENSE-APACHE",
-    "LICENSE-MIT", "rust-toolchain.toml",
+    "Cargo.toml",
+    "Cargo.lock",
+    "crates",
+    "schemas",
+    "ops",
+    "tests",
+    "README.md",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "rust-toolchain.toml",
 ];
 /// What building and serving leave there.
 const LEFT_BEHIND: [&str; 2] = ["target", "lacuna-data"];
@@ -138,7 +143,11 @@ fn members_share_one_set_of_rules() {
     for (name, manifest) in crates() {
         assert_eq!(manifest["lints"]["workspace"].as_bool(), Some(true), "{name}");
         for field in ["version", "edition", "rust-version", "license"] {
-            assert_eq!(manifest["package"][field]["workspace"].as_bool(), Some(true), "{name} {field}");
+            assert_eq!(
+                manifest["package"][field]["workspace"].as_bool(),
+                Some(true),
+                "{name} {field}"
+            );
         }
     }
     let workspace = manifest(repository());

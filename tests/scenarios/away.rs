@@ -16,9 +16,8 @@ async fn persist(worker: &Worker, session: &str, body: &Value) -> (Value, usize)
     let until = Instant::now() + Duration::from_secs(30);
     for attempt in 1.. {
         let subject = worker.subject(session, "append");
-        let sent = worker
-            .send(&subject, body.to_string().into_bytes(), Duration::from_millis(500))
-            .await;
+        let sent =
+            worker.send(&subject, body.to_string().into_bytes(), Duration::from_millis(500)).await;
         if let Ok(message) = sent {
             let reply: Value = serde_json::from_slice(&message.payload).unwrap();
             assert!(reply.get("error").is_none(), "{reply}");

@@ -26,7 +26,10 @@ fn malformed() -> Vec<(Vec<u8>, &'static str)> {
         (b"{\"spans\":[]} {}".to_vec(), "send one JSON object"),
         (b"{\"spans\":[],\"spans\":[]}".to_vec(), "duplicate field"),
         (b"{\"spans\":\xff\xfe}".to_vec(), "not UTF-8 from byte 9"),
-        (br#"{"spans":[{"role":"user","origin":"user","content":"\ud800"}]}"#.to_vec(), "surrogate"),
+        (
+            br#"{"spans":[{"role":"user","origin":"user","content":"\ud800"}]}"#.to_vec(),
+            "surrogate",
+        ),
         (deep.into_bytes(), "64 levels"),
     ]
 }
@@ -47,7 +50,12 @@ fn wrong() -> Vec<(&'static str, Value, &'static str, &'static str)> {
         ("append", span(json!({ "id": "" })), "bad_request", "span"),
         ("append", span(json!({ "id": "x".repeat(129) })), "bad_request", "128"),
         ("append", span(json!({ "content_b64": "AA==" })), "bad_request", "exactly one of"),
-        ("append", json!({ "spans": [{ "role": "user", "origin": "user" }] }), "bad_request", "exactly one of"),
+        (
+            "append",
+            json!({ "spans": [{ "role": "user", "origin": "user" }] }),
+            "bad_request",
+            "exactly one of",
+        ),
         ("append", json!({ "spans": many }), "too_large", "1000"),
         ("append", json!({ "spans": [], "command_id": "" }), "bad_request", "command"),
         ("prune", json!({ "spans": ["a"], "min_durability": "soon" }), "bad_request", "soon"),
@@ -97,7 +105,10 @@ fn malformed_bodies_and_wrong_fields_get_their_codes_and_change_nothing() {
         assert_eq!(worker.journal("head", json!({})).await, head, "nothing was recorded");
         let version = json!({ "expected_version": 1, "spans": [] });
         let conflict = worker.refused("s", "append", version).await;
-        assert_eq!((conflict.code.as_str(), &conflict.details["version"]), ("version_conflict", &2.into()));
+        assert_eq!(
+            (conflict.code.as_str(), &conflict.details["version"]),
+            ("version_conflict", &2.into())
+        );
         worker.verify().await;
         assert!(!house.daemon().log().contains("panicked"), "{}", house.daemon().log());
     });
@@ -109,7 +120,15 @@ fn odd_contents_come_back_byte_for_byte() {
         let house = House::start(server);
         let worker = house.worker().await;
         worker.open("s").await;
-        let texts = ["", "\u{0}", "a\u{0}b", "\r\n\t\u{7f}", "é\u{301} 👩‍👩‍👧 \u{202e}abc", "\u{feff}x", "\"\\"];
+        let texts = [
+            "",
+            "\u{0}",
+            "a\u{0}b",
+            "\r\n\t\u{7f}",
+            "é\u{301} 👩‍👩‍👧 \u{202e}abc",
+            "\u{feff}x",
+            "\"\\",
+        ];
         for (number, text) in texts.iter().enumerate() {
             let id = format!("t{number}");
             worker.append("s", &id, text).await;
@@ -200,7 +219,10 @@ fn an_upload_that_stops_half_way_leaves_nothing() {
         assert_eq!(worker.refused("s", "put-close", lie).await.code, "bad_request");
         assert!(worker.refused("s", "put-chunk", data).await.message.contains("no upload"));
         let refused = worker.refused("s", "put-open", json!({ "bytes": 1_u64 << 40 })).await;
-        assert_eq!((refused.code.as_str(), &refused.details["limit"]), ("too_large", &(64 << 20).into()));
+        assert_eq!(
+            (refused.code.as_str(), &refused.details["limit"]),
+            ("too_large", &(64 << 20).into())
+        );
         worker.verify().await;
     });
 }

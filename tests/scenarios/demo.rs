@@ -31,7 +31,10 @@ fn tells_machines(ran: &Ran) {
     let of = |field: &str| -> Vec<&Value> { endings.iter().map(|e| &e["answer"][field]).collect() };
     assert_eq!(of("outcome"), ["recoverable", "lossy", "never_recorded"]);
     assert_eq!(of("span"), [&"block_7".into(), &"block_7".into(), &Value::Null]);
-    assert_eq!(endings[1]["answer"]["tombstone"], "block_7: pruned, unrecoverable, contents unknown");
+    assert_eq!(
+        endings[1]["answer"]["tombstone"],
+        "block_7: pruned, unrecoverable, contents unknown"
+    );
     assert_eq!(endings[1]["answer"]["cause"]["kind"], "directive");
     assert_eq!(endings[2]["answer"]["evidence"]["spans_recorded"], 50);
     assert!(endings[0]["asked"].as_str().unwrap().starts_with("block_7@"), "{}", endings[0]);

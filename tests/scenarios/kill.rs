@@ -43,15 +43,16 @@ async fn append_until_stopped(
         let session = session_of(round, appender);
         // Some commands record several spans: all or none of them must survive.
         let spans: Vec<Value> = (0..=number % 3)
-            .map(|part| json!({
-                "role": "user", "origin": "user", "content": format!("{id} part {part}"),
-            }))
+            .map(|part| {
+                json!({
+                    "role": "user", "origin": "user", "content": format!("{id} part {part}"),
+                })
+            })
             .collect();
         let body = json!({ "spans": spans, "command_id": id });
         let command = (session.clone(), body.clone());
         let subject = worker.subject(&session, "append");
-        let sending =
-            worker.send(&subject, body.to_string().into_bytes(), Duration::from_secs(20));
+        let sending = worker.send(&subject, body.to_string().into_bytes(), Duration::from_secs(20));
         tokio::select! {
             reply = sending => match reply {
                 Ok(message) => {
@@ -111,7 +112,7 @@ async fn round(house: &mut House, dice: &mut Dice, round: usize) -> (usize, usiz
             tokio::spawn(append_until_stopped(worker, round, appender, stopped))
         })
         .collect();
-    tokio::time::sleep(dice.between(Duration::from_millis(20), Duration::from_millis(600))).await;
+    tokio::time::sleep(dice.between(Duration::from_millis(20), Duration::from_millis(400))).await;
     house.kill_daemon();
     // Replies that had left before it died may still arrive.
     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -168,7 +169,7 @@ fn nothing_acknowledged_is_lost_and_nothing_happens_twice() {
         let mut house = House::start(&current_server());
         let began = Instant::now();
         let (mut rounds, mut acknowledged, mut unanswered) = (0, 0, 0);
-        while rounds < 2 || began.elapsed() < LONG_ENOUGH {
+        while rounds < 3 || began.elapsed() < LONG_ENOUGH {
             let (some, none) = round(&mut house, &mut dice, rounds).await;
             rounds += 1;
             acknowledged += some;

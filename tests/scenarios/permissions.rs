@@ -63,7 +63,7 @@ fn secret(variable: &str) -> String {
 
 impl Tenants {
     fn start(server: &Server) -> Self {
-        let config = repository().join("/tmp/fixed.conf");
+        let config = repository().join("ops/nats/nats-server.conf");
         let users = users(&std::fs::read_to_string(&config).unwrap());
         assert!(users.len() >= 4, "{users:?}");
         let environment = users.iter().map(|user| (user.password.clone(), secret(&user.password)));
@@ -88,8 +88,11 @@ impl Tenants {
             }
             async {}
         });
-        let url = self.broker.url_as(&user.name, &secret(&user.password));
-        let nats = options.connect(url).await.unwrap();
+        let nats = options
+            .user_and_password(user.name.clone(), secret(&user.password))
+            .connect(self.broker.url())
+            .await
+            .unwrap();
         Member { worker: Worker::on(nats, tenant, principal), refusals }
     }
 
@@ -233,16 +236,27 @@ fn nobody_listens_in_or_answers_in_the_daemons_place() {
 fn strangers_are_not_let_in() {
     with_each_broker(async |server| {
         let tenants = Tenants::start(server);
-        let urls = [
-            tenants.broker.url(),
-            tenants.broker.url_as("lacuna", "guess"),
-            tenants.broker.url_as(&tenants.users[1].name, "guess"),
-        ];
-        for url in urls {
-            assert!(async_nats::connect(&url).await.is_err(), "{url} was let in");
-            let ran = crate::rig::Cli::nats(&url).run(&["head"]);
+        let somebody = tenants.users.iter().find(|user| !user.publishes.is_empty()).unwrap();
+        let here = tenants.broker.url();
+        assert!(async_nats::connect(&here).await.is_err(), "nobody was let in");
+        let mut urls = vec![here.clone()];
+        for user in ["lacuna", somebody.name.as_str()] {
+            let options = ConnectOptions::with_user_and_password(user.into(), "guess".into());
+            assert!(options.connect(&here).await.is_err(), "{user} was let in by a guess");
+            urls.push(tenants.broker.url_as(user, "guess"));
+        }
+        let run = |url: &str| {
+            let names = ["--tenant", "acme", "--principal", "worker-1"];
+            crate::rig::Cli::nats(url).run(&[&["head"][..], &names].concat())
+        };
+        for url in &urls {
+            let ran = run(url);
             assert_eq!(ran.code, 1, "{}", ran.out);
             assert!(!ran.err.contains("guess"), "the password is not repeated: {}", ran.err);
         }
+        let right = tenants.broker.url_as(&somebody.name, &secret(&somebody.password));
+        let ran = run(&right);
+        assert_eq!(ran.code, 0, "with the right password it is: {}", ran.err);
+        assert!(!tenants.daemon.log().contains("secret-of"), "{}", tenants.daemon.log());
     });
 }

@@ -35,7 +35,10 @@ fn it_says_who_it_is_and_what_it_answers() {
             assert_eq!(about(&worker, &subject).await, ping);
         }
         let info = about(&worker, "$SRV.INFO").await;
-        assert_eq!((&info["id"], &info["type"]), (&ping["id"], &"io.nats.micro.v1.info_response".into()));
+        assert_eq!(
+            (&info["id"], &info["type"]),
+            (&ping["id"], &"io.nats.micro.v1.info_response".into())
+        );
         let endpoints = info["endpoints"].as_array().unwrap();
         let subjects: Vec<&str> =
             endpoints.iter().map(|one| one["subject"].as_str().unwrap()).collect();

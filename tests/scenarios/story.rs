@@ -91,9 +91,14 @@ fn kept_is_found_through_the_handle() {
         let window = worker.call("kept", "window", json!({})).await;
         let entries = window["entries"].as_array().unwrap();
         assert_eq!(entries.len(), 11);
-        assert_eq!((&entries[0]["kind"], &entries[0]["content"]), (&"summary".into(), &DIGEST.into()));
+        assert_eq!(
+            (&entries[0]["kind"], &entries[0]["content"]),
+            (&"summary".into(), &DIGEST.into())
+        );
         assert_eq!(entries[0]["handle"], pruned["directive"]);
-        assert!(entries[0]["text"].as_str().unwrap().contains(pruned["directive"].as_str().unwrap()));
+        assert!(
+            entries[0]["text"].as_str().unwrap().contains(pruned["directive"].as_str().unwrap())
+        );
         let rendered = worker.call("kept", "window", json!({ "render": "text" })).await;
         assert!(!rendered["text"].as_str().unwrap().contains(IDENTIFIER));
         let listed = worker.call("kept", "expand", json!({ "handle": entries[0]["handle"] })).await;
@@ -154,7 +159,10 @@ fn withheld_is_refused_then_lost_with_consent_and_marked() {
         five_turns(&worker, "withheld").await;
 
         let answer = worker.call("withheld", "expand", json!({ "span": "block_7" })).await;
-        assert_eq!((&answer["outcome"], &answer["tombstone"]), (&"lossy".into(), &tombstone.into()));
+        assert_eq!(
+            (&answer["outcome"], &answer["tombstone"]),
+            (&"lossy".into(), &tombstone.into())
+        );
         assert_eq!(answer["cause"]["kind"], "directive");
         assert_eq!(answer["cause"]["by"], "worker-1");
         assert_eq!(answer["cause"]["directive"], lost["directive"]);
@@ -166,7 +174,10 @@ fn withheld_is_refused_then_lost_with_consent_and_marked() {
         let window = worker.call("withheld", "window", json!({ "render": "text" })).await;
         assert!(window["text"].as_str().unwrap().contains(tombstone), "{window}");
         let refused = worker.refused("withheld", "restore", json!({ "spans": ["block_7"] })).await;
-        assert_eq!((refused.code.as_str(), &refused.details["outcome"]), ("not_recoverable", &"lossy".into()));
+        assert_eq!(
+            (refused.code.as_str(), &refused.details["outcome"]),
+            ("not_recoverable", &"lossy".into())
+        );
         worker.verify().await;
     });
 }
@@ -188,9 +199,8 @@ fn a_name_never_seen_is_told_apart_from_both() {
         }
         let refused = worker.refused("unseen", "expand", json!({ "span": "block_7" })).await;
         assert_eq!(refused.code, "unknown_session");
-        let states = worker
-            .call("seen", "durability", json!({ "spans": ["block_7", "block_99"] }))
-            .await;
+        let states =
+            worker.call("seen", "durability", json!({ "spans": ["block_7", "block_99"] })).await;
         assert_eq!(states["spans"][0]["state"], "live");
         assert_eq!(states["spans"][0]["copies"][0]["where"], "journal");
         assert_eq!(states["spans"][1]["state"], "never_recorded");

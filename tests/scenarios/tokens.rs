@@ -15,10 +15,27 @@ fn tokens(text: &str) -> usize {
 /// Ids of every kind that agents use, and the lengths at the ends.
 fn ids() -> Vec<SpanId> {
     let mut texts: Vec<String> = [
-        "a", "7", "block_7", "s1", "s10000", "tool:read-file.3", "msg_01XFDUDYJgAACzvnptvVoYEL",
-        "toolu_01A09q90qw90lq917835lq9", "call_9pw5TTXzr0yGPVXMTWEhEwcT", "-", "_", ".", ":",
-        "550e8400-e29b-41d4-a716-446655440000", "user.message.2026-11-13T05:00:00.000Z",
-        "UPPER_CASE", "x--y", "0000000000000000", "chatcmpl-AbC123:choice.0", "..", "a.b.c",
+        "a",
+        "7",
+        "block_7",
+        "s1",
+        "s10000",
+        "tool:read-file.3",
+        "msg_01XFDUDYJgAACzvnptvVoYEL",
+        "toolu_01A09q90qw90lq917835lq9",
+        "call_9pw5TTXzr0yGPVXMTWEhEwcT",
+        "-",
+        "_",
+        ".",
+        ":",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "user.message.2026-11-13T05:00:00.000Z",
+        "UPPER_CASE",
+        "x--y",
+        "0000000000000000",
+        "chatcmpl-AbC123:choice.0",
+        "..",
+        "a.b.c",
     ]
     .map(str::to_owned)
     .to_vec();

@@ -99,7 +99,11 @@ async fn every_one_imports(format: &str) {
         assert_eq!(report["dry_run"], false);
         let again = cli.done(&["import", text]);
         assert_eq!(again, report, "{name}");
-        assert_eq!(cli.done(&["head"])["head"], head["head"], "{name}: importing again changes nothing");
+        assert_eq!(
+            cli.done(&["head"])["head"],
+            head["head"],
+            "{name}: importing again changes nothing"
+        );
         let dry = cli.done(&["import", text, "--dry-run"]);
         assert_eq!(dry["sessions"], report["sessions"], "{name}");
         let verified = cli.done(&["verify"]);

@@ -9,13 +9,31 @@ use crate::rig::{Cli, House, current_server};
 
 /// Fields that differ between two journals that hold the same, whatever the way.
 const OF_THE_JOURNAL: [&str; 10] = [
-    "journal", "at", "recorded_at", "opened_at", "verified_at", "durable_until", "head", "hash",
-    "command_id", "dir",
+    "journal",
+    "at",
+    "recorded_at",
+    "opened_at",
+    "verified_at",
+    "durable_until",
+    "head",
+    "hash",
+    "command_id",
+    "dir",
 ];
 /// Figures about a process: a daemon keeps running where a command opens and closes.
 const OF_THE_PROCESS: [&str; 12] = [
-    "snapshots", "file_bytes", "commits", "commands", "events", "waiting", "cached_sessions",
-    "uploads", "uptime_seconds", "rows", "bytes", "packs",
+    "snapshots",
+    "file_bytes",
+    "commits",
+    "commands",
+    "events",
+    "waiting",
+    "cached_sessions",
+    "uploads",
+    "uptime_seconds",
+    "rows",
+    "bytes",
+    "packs",
 ];
 
 fn comparable(mut value: Value, figures: bool) -> Value {

@@ -35,7 +35,7 @@ impl Default for Options {
             queue_bytes: 128 << 20,
             batch_commands: 2_048,
             batch_bytes: 8 << 20,
-            cached_spans: 160_000,
+            cached_spans: 120_000,
             clock: system_clock(),
         }
     }

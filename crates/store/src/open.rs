@@ -27,7 +27,7 @@ pub struct StoreOptions {
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { cache_bytes: 64 << 20, create: true }
+        Self { cache_bytes: 32 << 20, create: true }
     }
 }
 

@@ -49,11 +49,8 @@ fn build() -> PathBuf {
 
 /// Runs a scenario once per broker release at hand; the log tells which one was on.
 pub(crate) fn with_each_broker(scenario: impl AsyncFn(&Server)) {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     for server in servers() {
         eprintln!("with nats-server {}", server.version());
         runtime.block_on(scenario(&server));

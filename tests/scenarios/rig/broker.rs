@@ -1,7 +1,6 @@
 //! Real nats-servers, each on a free port with a store of its own. Only those started here are
 //! stopped here.
 
-use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -97,7 +96,7 @@ pub(crate) fn free_port() -> u16 {
 pub(crate) struct Broker {
     server: Server,
     folder: TempDir,
-    arguments: Vec<OsString>,
+    config: PathBuf,
     environment: Vec<(String, String)>,
     port: u16,
     child: Option<Child>,
@@ -113,7 +112,8 @@ impl Broker {
     pub(crate) fn start_with(server: &Server, lines: &str, port: u16) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let config = folder.path().join("nats.conf");
-        std::fs::write(&config, lines).unwrap();
+        let text = format!("jetstream {{ store_dir: \"./store\" }}\n{lines}");
+        std::fs::write(&config, text).unwrap();
         Self::launch(server, folder, &config, Vec::new(), port)
     }
 
@@ -135,16 +135,8 @@ impl Broker {
         environment: Vec<(String, String)>,
         port: u16,
     ) -> Self {
-        let store = folder.path().join("store");
-        let port_text = port.to_string();
-        let mut arguments: Vec<OsString> = vec!["--config".into(), config.into()];
-        for argument in ["--addr", "127.0.0.1", "--port", &port_text, "--jetstream", "--store_dir"]
-        {
-            arguments.push(argument.into());
-        }
-        arguments.push(store.into());
-        let server = server.clone();
-        let mut broker = Self { server, folder, arguments, environment, port, child: None };
+        let (server, config) = (server.clone(), config.to_owned());
+        let mut broker = Self { server, folder, config, environment, port, child: None };
         broker.restart();
         broker
     }
@@ -173,7 +165,11 @@ impl Broker {
         let log = self.folder.path().join("nats.log");
         let file = std::fs::File::create(&log).unwrap();
         let child = Command::new(&self.server.program)
-            .args(&self.arguments)
+            // Stores are named relative to this.
+            .current_dir(&self.folder)
+            .arg("--config")
+            .arg(&self.config)
+            .args(["--addr", "127.0.0.1", "--port", &self.port.to_string()])
             .envs(self.environment.iter().cloned())
             .stdin(Stdio::null())
             .stdout(Stdio::null())

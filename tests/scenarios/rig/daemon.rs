@@ -75,8 +75,12 @@ impl Daemon {
                 return from + at + 1;
             }
             let left = until.saturating_duration_since(Instant::now());
-            let ended = lines.ended;
-            assert!(!ended && !left.is_zero(), "ended: {ended}, log:\n{}", lines.text.join("\n"));
+            if lines.ended || left.is_zero() {
+                let (ended, log) = (lines.ended, lines.text.join("\n"));
+                // Others read the log on the way out: a panic must not hold its lock.
+                drop(lines);
+                panic!("it did not say so (ended: {ended}); log:\n{log}");
+            }
             lines = self.log.more.wait_timeout(lines, left).unwrap().0;
         }
     }

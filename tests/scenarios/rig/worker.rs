@@ -132,8 +132,9 @@ impl Worker {
 
 /// Reads a reply. An error says the same in its headers and in its body.
 pub(crate) fn read(message: &Message) -> Result<Value, Refused> {
-    let body: Value = serde_json::from_slice(&message.payload)
-        .unwrap_or_else(|error| panic!("{error} in {:?}", String::from_utf8_lossy(&message.payload)));
+    let body: Value = serde_json::from_slice(&message.payload).unwrap_or_else(|error| {
+        panic!("{error} in {:?}", String::from_utf8_lossy(&message.payload))
+    });
     assert!(body.is_object(), "{body}");
     let header = |name: &str| {
         let value = message.headers.as_ref().and_then(|headers| headers.get(name));
