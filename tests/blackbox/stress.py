@@ -4,11 +4,10 @@
     python tests/blackbox/stress.py --nats URL [--workers 32] [--sessions 8] [--count 5000]
         [--kill-pid PID [--kill-after 0.5] [--restart-cmd 'lacuna serve …'] [--wait 120]]
 
-Every worker has one append in flight: spans of 1 KiB with a command_id. With --kill-pid the process
-is killed (-9) when that share of the commands is acknowledged; whoever runs this restarts the
-daemon within --wait (or --restart-cmd does, and what it starts is left running). A command that
-got no answer is either sent again with its command_id (one effect) or given up until the end
-(absent or there once). Afterwards history, contents and replies are held against what was sent.
+Every worker has one append in flight, with a command_id. With --kill-pid the process is killed
+when that share of the commands is acknowledged; whoever runs this restarts the daemon within --wait
+(or --restart-cmd does, and what it starts stays). A command without an answer is sent again (one
+effect) or given up until the end (absent, or there once).
 """
 
 import argparse

@@ -10,14 +10,17 @@ use crate::rig::{House, Worker, with_each_broker};
 
 const WORKERS: usize = 8;
 const COMMANDS: usize = 60;
+/// How long a worker waits before it sends again, and how long the broker is away: longer, so that
+/// requests of both attempts wait in the client and arrive together.
+const ATTEMPT: Duration = Duration::from_millis(200);
+const OUTAGE: Duration = Duration::from_millis(500);
 
 /// Sends a command until it is answered, as a worker with a `command_id` may.
 async fn persist(worker: &Worker, session: &str, body: &Value) -> (Value, usize) {
     let until = Instant::now() + Duration::from_secs(30);
     for attempt in 1.. {
         let subject = worker.subject(session, "append");
-        let sent =
-            worker.send(&subject, body.to_string().into_bytes(), Duration::from_millis(500)).await;
+        let sent = worker.send(&subject, body.to_string().into_bytes(), ATTEMPT).await;
         if let Ok(message) = sent {
             let reply: Value = serde_json::from_slice(&message.payload).unwrap();
             assert!(reply.get("error").is_none(), "{reply}");
@@ -60,6 +63,7 @@ fn requests_sent_again_over_an_outage_have_one_effect() {
             tokio::task::block_in_place(|| {
                 house.broker.stop();
                 lines = house.daemon().wait_for_words(lines, "the broker is away");
+                std::thread::sleep(OUTAGE);
                 house.broker.restart();
                 lines = house.daemon().wait_for_words(lines, "connected to the broker");
             });

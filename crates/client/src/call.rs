@@ -33,9 +33,19 @@ pub struct Session {
 }
 
 impl Client {
-    /// Connects to a broker.
+    /// Connects to a broker; user and password may stand in the URL.
     pub async fn connect(url: &str, tenant: &str, principal: &str) -> Result<Self, ClientError> {
-        let nats = async_nats::connect(url)
+        let address: async_nats::ServerAddr =
+            url.parse().map_err(|error| ClientError::Connect(format!("{error}")))?;
+        let options = match address.username() {
+            None => async_nats::ConnectOptions::new(),
+            Some(user) => async_nats::ConnectOptions::with_user_and_password(
+                user.to_owned(),
+                address.password().unwrap_or_default().to_owned(),
+            ),
+        };
+        let nats = options
+            .connect(address)
             .await
             .map_err(|error| ClientError::Connect(error.to_string()))?;
         Ok(Self::new(nats, tenant, principal))

@@ -26,8 +26,8 @@ pub struct Slice {
 pub enum Lookup {
     /// A span that the session recorded.
     Span(SpanId),
-    /// All spans of a directive.
-    Directive(DirectiveNo),
+    /// All spans of a directive, carried out or refused, as it named them.
+    Directive(DirectiveNo, Vec<SpanId>),
     /// Nothing that the session ever recorded.
     NeverRecorded,
 }
@@ -64,7 +64,10 @@ pub struct SpanDurability {
 pub(crate) fn look_up(state: &SessionState, address: &Address) -> Result<Lookup, Refusal> {
     Ok(match address {
         Address::Directive(number) => match state.directive(*number) {
-            Some(_) => Lookup::Directive(*number),
+            Some(directive) => {
+                let spans = directive.spans.iter().map(|&index| state.span(index).id.clone());
+                Lookup::Directive(*number, spans.collect())
+            }
             None => Lookup::NeverRecorded,
         },
         Address::Span(id) => match state.find(id) {
@@ -85,18 +88,12 @@ pub(crate) fn look_up(state: &SessionState, address: &Address) -> Result<Lookup,
 }
 
 /// The outcome of a directive as a whole: the worst that can be said without hiding what is left.
-pub(crate) fn directive_outcome(state: &SessionState, number: DirectiveNo) -> Outcome {
-    let spans = state.directive(number).map(|d| d.spans.as_slice()).unwrap_or_default();
-    let outcomes: Vec<Outcome> =
-        spans.iter().map(|&index| state.outcome(state.span(index))).collect();
+pub(crate) fn directive_outcome(state: &SessionState, spans: &[SpanId]) -> Outcome {
+    let of = |id: &SpanId| state.find(id).map_or(Outcome::NeverRecorded, |s| state.outcome(s));
+    let outcomes: Vec<Outcome> = spans.iter().map(of).collect();
     let all = |wanted| !outcomes.is_empty() && outcomes.iter().all(|&o| o == wanted);
-    if all(Outcome::Lossy) {
-        Outcome::Lossy
-    } else if all(Outcome::Live) {
-        Outcome::Live
-    } else {
-        Outcome::Recoverable
-    }
+    let alike = [Outcome::Lossy, Outcome::Live, Outcome::Withheld, Outcome::NeverRecorded];
+    alike.into_iter().find(|&outcome| all(outcome)).unwrap_or(Outcome::Recoverable)
 }
 
 /// Reads the part of a span's content that was asked for. Err: the copy is not there, and why.

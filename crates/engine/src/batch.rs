@@ -12,6 +12,9 @@ use lacuna_store::{Commit, Head, StoreError};
 
 use crate::{Callback, Done, EngineError};
 
+/// Answers to send once a commit is durable.
+pub(crate) type Replies = Vec<(Callback, Result<Done, EngineError>)>;
+
 /// The commit that the writer is filling.
 pub(crate) struct Batch {
     head: Head,
@@ -22,7 +25,7 @@ pub(crate) struct Batch {
     opened: Vec<(SessionKey, SessionNo)>,
     payloads: Vec<(u64, Arc<[u8]>)>,
     payload_bytes: usize,
-    replies: Vec<(Callback, Result<Done, EngineError>)>,
+    replies: Replies,
 }
 
 /// Who caused events, and under which identity.
@@ -153,7 +156,7 @@ impl Batch {
     }
 
     /// The commit, and the replies to send once it is durable.
-    pub(crate) fn finish(self) -> (Commit, Vec<(Callback, Result<Done, EngineError>)>) {
+    pub(crate) fn finish(self) -> (Commit, Replies) {
         let commit = Commit {
             first: self.head.seq + 1,
             last: self.next_seq - 1,

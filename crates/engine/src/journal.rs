@@ -8,8 +8,8 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use lacuna_core::render::Shown;
 use lacuna_core::{
-    Address, Command, EntryKind, Outcome, Principal, Purpose, Recorded, Refusal, Reply, SessionKey,
-    SessionState, SpanId, Timestamp,
+    Address, Command, CommandStamp, EntryKind, Event, Outcome, Principal, Purpose, Recorded,
+    Refusal, Reply, SessionKey, SessionState, SpanId, Timestamp,
 };
 use lacuna_store::{BackupReport, Head, Store, StoreError, VerifyOptions, VerifyReport};
 
@@ -149,14 +149,19 @@ impl Journal {
         limit: u64,
     ) -> Result<Expanded, EngineError> {
         let state = self.state(key)?;
-        let lookup = answers::look_up(&state, address)?;
+        let mut lookup = answers::look_up(&state, address)?;
+        if let Lookup::Directive(number, spans) = &mut lookup
+            && let Some(refused) = state.directive(*number).filter(|d| !d.executed)
+        {
+            *spans = self.refused_spans(&state, refused.version)?;
+        }
         let span = match &lookup {
             Lookup::NeverRecorded => {
                 let outcome = Outcome::NeverRecorded;
                 return Ok(Expanded { state, lookup, outcome, content: None });
             }
-            Lookup::Directive(number) => {
-                let outcome = answers::directive_outcome(&state, *number);
+            Lookup::Directive(_, spans) => {
+                let outcome = answers::directive_outcome(&state, spans);
                 return Ok(Expanded { state, lookup, outcome, content: None });
             }
             Lookup::Span(id) => state.find(id).expect("it was looked up in this state"),
@@ -180,25 +185,42 @@ impl Journal {
         }
     }
 
-    /// Records that somebody has just read a span as evidence.
+    /// The spans that a refused directive named; the state keeps only its version.
+    fn refused_spans(
+        &self,
+        state: &SessionState,
+        version: u64,
+    ) -> Result<Vec<SpanId>, EngineError> {
+        let recorded = self.store.history(state.number, version, 1)?;
+        Ok(match recorded.first().map(|recorded| &recorded.event) {
+            Some(Event::PruneRejected(event)) => {
+                event.spans.iter().map(|span| span.span.clone()).collect()
+            }
+            _ => Vec::new(),
+        })
+    }
+
+    /// Records that somebody has just read a span as evidence. Says whether this very command had
+    /// been recorded before.
     pub fn record_read(
         &self,
         key: &SessionKey,
         principal: &Principal,
+        command_id: Option<CommandStamp>,
         span: SpanId,
         purpose: Purpose,
-    ) -> Result<(), EngineError> {
+    ) -> Result<bool, EngineError> {
         if purpose == Purpose::Expand {
-            return Ok(());
+            return Ok(false);
         }
-        self.execute(Request {
+        let done = self.execute(Request {
             session: key.clone(),
             principal: principal.clone(),
-            command_id: None,
+            command_id,
             expected_version: None,
             command: Command::Read { span, purpose },
         })?;
-        Ok(())
+        Ok(done.again)
     }
 
     /// The window's entries from `from` on, with the contents of spans and summaries until about

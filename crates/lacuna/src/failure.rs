@@ -72,12 +72,23 @@ impl Failure {
             },
             Self::Store(StoreError::Damaged(_))
             | Self::Engine(EngineError::Store(StoreError::Damaged(_))) => Exit::Damaged,
-            Self::Usage(_) => Exit::Usage,
+            Self::Usage(_) | Self::Client(ClientError::Name(_)) => Exit::Usage,
             _ => Exit::Failed,
         }
     }
 
-    pub(crate) fn print(&self) {
+    /// Tells what happened: to people on standard error, and with `--json` also as one object of
+    /// the wire's form on standard output.
+    pub(crate) fn print(&self, json: bool) {
+        if json {
+            let error = match self {
+                Self::Wire(error) => serde_json::json!(error),
+                other => serde_json::json!({
+                    "code": "failed", "message": other.to_string(), "details": {},
+                }),
+            };
+            anstream::println!("{}", serde_json::json!({ "error": error }));
+        }
         anstream::eprintln!("{}: {self}", crate::output::warning("lacuna"));
     }
 }

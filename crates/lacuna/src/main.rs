@@ -19,10 +19,11 @@ use clap::Parser as _;
 
 fn main() -> ExitCode {
     let args = args::Args::parse();
+    let json = args.global.json;
     match commands::run(args) {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            failure.print();
+            failure.print(json);
             failure.exit().into()
         }
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use async_nats::{Client, ConnectOptions, Event};
+use async_nats::{Client, ConnectOptions, Event, ServerAddr};
 
 /// How often the broker is pinged: a dead peer is noticed after about three of these.
 const PING: Duration = Duration::from_secs(10);
@@ -73,6 +73,10 @@ async fn options(access: &Access) -> Result<ConnectOptions, ConnectError> {
             ConnectError::Settings { what, why: error.to_string() }
         })?,
     };
+    let options = match login(&access.url)? {
+        Some((user, password)) => options.user_and_password(user, password),
+        None => options,
+    };
     let url = redacted(&access.url);
     Ok(options
         .name(&access.name)
@@ -87,6 +91,21 @@ async fn options(access: &Access) -> Result<ConnectOptions, ConnectError> {
             let url = url.clone();
             async move { report(&url, &event) }
         }))
+}
+
+/// User and password in the URL: the client library leaves them there unread.
+fn login(urls: &str) -> Result<Option<(String, String)>, ConnectError> {
+    for url in urls.split(',') {
+        let address: ServerAddr = url.trim().parse().map_err(|error| ConnectError::Settings {
+            what: format!("the broker's URL {}", redacted(url)),
+            why: format!("{error}"),
+        })?;
+        if let Some(user) = address.username() {
+            let password = address.password().unwrap_or_default();
+            return Ok(Some((user.to_owned(), password.to_owned())));
+        }
+    }
+    Ok(None)
 }
 
 fn report(url: &str, event: &Event) {

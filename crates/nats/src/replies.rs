@@ -97,6 +97,11 @@ pub(crate) async fn publish(
         let took = outgoing.since.elapsed();
         micro.lock().await.count(outgoing.group, &outgoing.verb, took, result.as_ref().err());
         if let Some(to) = outgoing.to {
+            let max = client.server_info().max_payload;
+            let result = match result {
+                Ok(body) if max > 0 && body.len() > max => Err(too_large(body.len(), max)),
+                other => other,
+            };
             let sent = match result {
                 Ok(body) => client.publish(to, body.into()).await,
                 Err(error) => {
@@ -116,6 +121,17 @@ impl Outbox {
     pub(crate) fn counter(&self) -> Arc<AtomicUsize> {
         Arc::clone(&self.in_flight)
     }
+}
+
+/// The last resort for a reply that cannot travel: verbs make theirs fit, so this is rare.
+fn too_large(given: usize, limit: usize) -> WireError {
+    WireError::new(
+        Code::TooLarge,
+        format!(
+            "the reply: {given} bytes are over the broker's limit of {limit}; what was asked has \
+             happened, see history, or raise max_payload"
+        ),
+    )
 }
 
 fn headers(error: &WireError) -> HeaderMap {

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use crate::call::{Answer, Call, Responder, ready};
 use crate::error::wire_error;
-use crate::fit::{encode, encode_within, fitting};
+use crate::fit::{encode, fitting};
 use crate::service::{Inner, Work};
 
 /// Parses a command and prepares its way to the writer.
@@ -38,15 +38,7 @@ pub(crate) fn begin(call: &Call<'_>, key: SessionKey, inner: &Inner) -> Result<W
         })?,
         _ => plain(body, |_: &CloseRequest| Ok(Command::Close))?,
     };
-    let command_id = match parsed.command_id {
-        None => None,
-        Some(text) => {
-            let id: CommandId =
-                text.parse().map_err(|error| WireError::bad_request(format!("{error}")))?;
-            let request = (parsed.fingerprint)(verb);
-            Some(CommandStamp { id, request })
-        }
-    };
+    let command_id = stamp(parsed.command_id, || (parsed.fingerprint)(verb))?;
     let request = Request {
         session: key.clone(),
         principal: call.subject.principal.clone(),
@@ -60,12 +52,25 @@ pub(crate) fn begin(call: &Call<'_>, key: SessionKey, inner: &Inner) -> Result<W
     })))
 }
 
+/// A command's identity, from the id that the client gave and what it asks.
+pub(crate) fn stamp(
+    command_id: Option<String>,
+    fingerprint: impl FnOnce() -> [u8; 16],
+) -> Result<Option<CommandStamp>, WireError> {
+    let Some(text) = command_id else { return Ok(None) };
+    let id: CommandId = text.parse().map_err(|error| WireError::bad_request(format!("{error}")))?;
+    Ok(Some(CommandStamp { id, request: fingerprint() }))
+}
+
 struct Parsed {
     command: Command,
     command_id: Option<String>,
     expected_version: Option<u64>,
-    fingerprint: Box<dyn FnOnce(&str) -> [u8; 16] + Send>,
+    fingerprint: Fingerprint,
 }
+
+/// The fingerprint of the request under a verb; made only where a `command_id` asks for it.
+type Fingerprint = Box<dyn FnOnce(&str) -> [u8; 16] + Send>;
 
 fn plain<T>(
     body: &[u8],
@@ -129,12 +134,16 @@ fn reply(done: &Done, key: &SessionKey, journal: &str, max: usize) -> Result<Vec
             opened_at: opened_at.to_string(),
             duplicate: *duplicate || again,
         }),
-        Reply::Appended { version, spans, budget } => encode(&AppendReply {
-            version: *version,
-            spans: spans.iter().map(Into::into).collect(),
-            budget: (*budget).into(),
-            duplicate: again || spans.iter().all(|span| span.duplicate),
-        }),
+        Reply::Appended { version, spans, budget } => append_reply(
+            AppendReply {
+                version: *version,
+                spans: spans.iter().map(Into::into).collect(),
+                spans_omitted: 0,
+                budget: (*budget).into(),
+                duplicate: again || spans.iter().all(|span| span.duplicate),
+            },
+            max,
+        ),
         Reply::Summarized { summary, handle, version } => encode(&SummarizeReply {
             status: "accepted".into(),
             summary: summary.to_string(),
@@ -175,6 +184,18 @@ fn reply(done: &Done, key: &SessionKey, journal: &str, max: usize) -> Result<Vec
     }
 }
 
+/// The spans are recorded, whatever the reply weighs: what does not fit is counted.
+fn append_reply(mut body: AppendReply, max: usize) -> Result<Vec<u8>, WireError> {
+    let whole = encode(&body)?;
+    if whole.len() <= max {
+        return Ok(whole);
+    }
+    let kept = fitting(&body.spans, max)?;
+    body.spans_omitted = (body.spans.len() - kept) as u64;
+    body.spans.truncate(kept);
+    encode(&body)
+}
+
 /// A directive over thousands of spans was carried out, whatever its reply weighs: what does not
 /// fit is counted, and the spans that failed come first.
 fn prune_reply(mut body: PruneReplyBody, max: usize) -> Result<Vec<u8>, WireError> {
@@ -195,5 +216,15 @@ fn prune_reply(mut body: PruneReplyBody, max: usize) -> Result<Vec<u8>, WireErro
     body.spans_omitted = (all.len() - kept) as u64;
     body.spans = all;
     body.spans.truncate(kept);
-    encode_within(&body, max)
+    let cut = encode(&body)?;
+    if cut.len() <= max {
+        return Ok(cut);
+    }
+    // A broker with a tiny limit: the verdict itself always travels.
+    body.spans_omitted += body.spans.len() as u64;
+    body.spans.clear();
+    body.concerned.clear();
+    body.cost.thinking_invalidated.clear();
+    body.advice = body.advice.map(|advice| advice.chars().take(200).collect());
+    encode(&body)
 }

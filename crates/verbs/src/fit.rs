@@ -4,8 +4,10 @@ use lacuna_wire::{Code, WireError};
 use serde::Serialize;
 use serde_json::json;
 
-/// Room left around a list for the reply's other fields.
-const HEADROOM: usize = 4 << 10;
+/// Room to leave around a list for the reply's other fields.
+pub(crate) fn headroom(max: usize) -> usize {
+    (max / 4).min(4 << 10)
+}
 
 /// Encodes a reply.
 pub(crate) fn encode(reply: &impl Serialize) -> Result<Vec<u8>, WireError> {
@@ -33,7 +35,7 @@ pub(crate) fn encode_within(reply: &impl Serialize, max: usize) -> Result<Vec<u8
 /// How many of these pieces fit into a message of at most `max` bytes. At least one is taken, so
 /// that paging always goes on.
 pub(crate) fn fitting<T: Serialize>(pieces: &[T], max: usize) -> Result<usize, WireError> {
-    let mut room = max.saturating_sub(HEADROOM);
+    let mut room = max.saturating_sub(headroom(max));
     let mut count = 0;
     for piece in pieces {
         let size = encode(piece)?.len() + 1;

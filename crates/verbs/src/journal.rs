@@ -70,6 +70,12 @@ fn verify(inner: &Inner, request: &VerifyRequest, max: usize) -> Result<Vec<u8>,
     if options.from > options.to {
         return Err(WireError::bad_request("from is behind to: nothing would be verified"));
     }
+    let last = inner.journal.head().seq;
+    if options.from > last.max(1) {
+        return Err(WireError::bad_request(format!(
+            "the journal ends at seq {last}: nothing would be verified"
+        )));
+    }
     let report = inner.journal.verify(&options, |_| {}).map_err(wire_error)?;
     let faults = report.faults.iter();
     encode_within(

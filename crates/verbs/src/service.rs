@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use lacuna_core::{Refusal, SessionKey};
 use lacuna_engine::Journal;
+use lacuna_wire::session::PutOpenRequest;
 use lacuna_wire::{Code, Group, Target, WireError, find, parse};
 
 use crate::call::{Call, Job, Responder, ready};
@@ -118,9 +119,11 @@ impl Service {
         let key = SessionKey { tenant: subject.tenant.clone(), session: session.clone() };
         match subject.verb.as_str() {
             "put-open" => {
-                let (request, max) = (parse(call.body)?, call.max_reply);
+                let request: PutOpenRequest = parse(call.body)?;
+                let max = call.max_reply;
                 Ok(Work::Question(Box::new(move |inner| {
                     let state = inner.journal.state(&key).map_err(wire_error)?;
+                    queries::expect_version(&state, request.expected_version)?;
                     if let Some(closed_at) = state.closed_at {
                         return Err(Refusal::SessionClosed(closed_at).into());
                     }
@@ -136,12 +139,17 @@ impl Service {
     }
 }
 
+/// Hands a command to the writer.
+pub(crate) type Submit = Box<dyn FnOnce(&Inner, Responder) + Send>;
+/// Reads the journal and encodes the reply.
+pub(crate) type Read = Box<dyn FnOnce(&Inner) -> Result<Vec<u8>, WireError> + Send>;
+
 /// The kinds of work that verbs make.
 pub(crate) enum Work {
-    /// A command, parsed: hands it to the writer.
-    Command(Box<dyn FnOnce(&Inner, Responder) + Send>),
-    /// A question, parsed: reads the journal.
-    Question(Box<dyn FnOnce(&Inner) -> Result<Vec<u8>, WireError> + Send>),
+    /// A command, parsed.
+    Command(Submit),
+    /// A question, parsed.
+    Question(Read),
     /// Done already.
     Done(Vec<u8>),
 }

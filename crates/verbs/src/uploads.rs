@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use lacuna_core::{Digest, SessionKey};
+use lacuna_core::{Digest, Refusal, SessionKey};
 use lacuna_wire::session::{
     PutChunkReply, PutChunkRequest, PutCloseReply, PutCloseRequest, PutOpenReply, PutOpenRequest,
 };
@@ -40,6 +40,7 @@ struct Table {
 
 struct Upload {
     session: SessionKey,
+    command_id: Option<String>,
     bytes: u64,
     content: Vec<u8>,
     whole: Option<Arc<[u8]>>,
@@ -99,6 +100,21 @@ impl Uploads {
             return Err(WireError::new(Code::TooLarge, message)
                 .with(json!({ "given": request.bytes, "limit": self.span_bytes })));
         }
+        if let Some(id) = &request.command_id {
+            let again = table
+                .uploads
+                .iter()
+                .find(|(_, u)| u.session == *key && u.command_id.as_ref() == Some(id));
+            if let Some((name, upload)) = again {
+                if upload.bytes != request.bytes {
+                    return Err(Refusal::CommandIdReused.into());
+                }
+                return encode(&PutOpenReply {
+                    upload: name.clone(),
+                    chunk_bytes: room(max_reply),
+                });
+            }
+        }
         let open: u64 = table.uploads.values().map(|upload| upload.bytes).sum();
         if open + request.bytes > self.limit || table.uploads.len() >= MAX_OPEN {
             let message = "too many uploads are open: use or wait for the others, then try again";
@@ -111,15 +127,20 @@ impl Uploads {
             name.clone(),
             Upload {
                 session: key.clone(),
+                command_id: request.command_id.clone(),
                 bytes: request.bytes,
                 content: Vec::new(),
                 whole: None,
                 used: Instant::now(),
             },
         );
-        let room = max_reply.saturating_sub(CHUNK_OVERHEAD) / 4 * 3;
-        encode(&PutOpenReply { upload: name, chunk_bytes: room.clamp(1, 4 << 20) as u64 })
+        encode(&PutOpenReply { upload: name, chunk_bytes: room(max_reply) })
     }
+}
+
+/// The most bytes of content that fit into one `put-chunk`, as base64.
+fn room(max_message: usize) -> u64 {
+    (max_message.saturating_sub(CHUNK_OVERHEAD) / 4 * 3).clamp(1, 4 << 20) as u64
 }
 
 impl Table {

@@ -3,6 +3,8 @@
 //! `LACUNA_BLESS=1 cargo test -p lacuna-wire` writes them anew; the difference is then a decision
 //! to be explained in `schemas/README.md`.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

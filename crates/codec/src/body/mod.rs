@@ -1,5 +1,6 @@
 //! Event bodies: one frozen type per kind and version, converted to and from the domain's events.
 
+mod domain;
 mod v1;
 mod words;
 

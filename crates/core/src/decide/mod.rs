@@ -137,6 +137,7 @@ pub fn decide(
     if let Some(closed_at) = state.closed_at {
         return match command {
             Command::Close => {
+                expect_version(version, context)?;
                 let reply = Reply::Closed { version, duplicate: true };
                 Ok(Decision { events: Vec::new(), reply })
             }

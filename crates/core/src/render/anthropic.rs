@@ -12,7 +12,7 @@ use crate::SessionState;
 pub fn anthropic(state: &SessionState, window: &[Shown]) -> (Vec<Value>, Vec<Value>) {
     let mut system = Vec::new();
     let mut messages = Messages(Vec::new());
-    for item in items(state, window) {
+    for item in items(state, window, true) {
         match item {
             Item::System(_, text) => system.extend(text_block(&text)),
             Item::User(parts) => {

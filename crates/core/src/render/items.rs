@@ -51,7 +51,10 @@ pub(super) struct Call {
 const IMAGES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// Turns the window into a conversation.
-pub(super) fn items(state: &SessionState, window: &[Shown]) -> Vec<Item> {
+///
+/// `merge` puts neighbouring parts of the user's side into one message, for providers that want
+/// roles to alternate; apart they page better.
+pub(super) fn items(state: &SessionState, window: &[Shown], merge: bool) -> Vec<Item> {
     let contents: HashMap<SpanIndex, &Shown> = window
         .iter()
         .filter(|shown| shown.entry.kind == EntryKind::Span)
@@ -62,7 +65,7 @@ pub(super) fn items(state: &SessionState, window: &[Shown]) -> Vec<Item> {
         .filter(|&&index| state.span(index).kind == SpanKind::ToolCall)
         .flat_map(|&index| state.span(index).results.iter().copied())
         .collect();
-    let mut builder = Builder { state, contents, items: Vec::new(), open: false };
+    let mut builder = Builder { state, contents, items: Vec::new(), open: false, merge };
     for shown in window {
         let spans = &shown.entry.spans;
         if spans.iter().all(|index| hoisted.contains(index)) {
@@ -82,6 +85,8 @@ struct Builder<'a> {
     items: Vec<Item>,
     /// Whether the last message may still grow.
     open: bool,
+    /// Whether the user's side grows at all.
+    merge: bool,
 }
 
 impl Builder<'_> {
@@ -138,7 +143,7 @@ impl Builder<'_> {
 
     fn user(&mut self, part: Part) {
         match self.items.last_mut() {
-            Some(Item::User(parts)) if self.open => parts.push(part),
+            Some(Item::User(parts)) if self.open && self.merge => parts.push(part),
             _ => self.items.push(Item::User(vec![part])),
         }
         self.open = true;

@@ -10,7 +10,7 @@ use crate::SessionState;
 /// with `tool_calls` is followed at once by one `tool` message for each of them.
 pub fn openai(state: &SessionState, window: &[Shown]) -> Vec<Value> {
     let mut messages = Vec::new();
-    for item in items(state, window) {
+    for item in items(state, window, false) {
         match item {
             Item::System(role, text) => {
                 messages.push(json!({ "role": role.word(), "content": text }));

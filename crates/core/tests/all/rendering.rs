@@ -128,10 +128,10 @@ fn a_result_whose_call_left_is_told_in_words() {
     let mut s = Scenario::given(vec![span("u"), call("c"), result("r", "c")]);
     s.lose(&["c"]);
     assert_eq!(s.window(), "u tombstone(c) r");
-    assert_eq!(outline(&chat(&s)), "user");
-    let parts = chat(&s)[0]["content"].clone();
+    assert_eq!(outline(&chat(&s)), "user user user");
+    let messages = chat(&s);
     let texts: Vec<&str> =
-        parts.as_array().unwrap().iter().map(|part| part["text"].as_str().unwrap()).collect();
+        messages.iter().map(|message| message["content"].as_str().unwrap()).collect();
     let tombstone = tombstone_text(&id("c"));
     let orphan = "[result of a call outside the window]\ntext of r";
     assert_eq!(texts, ["text of u", tombstone.as_str(), orphan]);
@@ -246,12 +246,12 @@ fn images_are_shown_where_a_provider_takes_them() {
         NewSpan { media_type: "image/tiff".into(), ..saying("scan", [0xff, 0]) },
         NewSpan { media_type: "application/pdf".into(), ..saying("pdf", [0xff, 1]) },
     ]);
-    let user = chat(&s)[0]["content"].clone();
-    assert_eq!(user[1]["image_url"]["url"], "data:image/png;base64,iVBORw==");
+    let shot = chat(&s)[1]["content"].clone();
+    assert_eq!(shot[0]["image_url"]["url"], "data:image/png;base64,iVBORw==");
     let source = json!({ "type": "base64", "media_type": "image/png", "data": "iVBORw==" });
     assert_eq!(messages(&s).1[0]["content"][1]["source"], source);
     let handle = s.state().find(&id("scan")).unwrap().handle();
-    let said = chat(&s)[2]["content"][0]["text"].clone();
+    let said = chat(&s)[3]["content"].clone();
     assert_eq!(said, format!("[{handle}: 2 bytes of image/tiff]"));
     let empty = Scenario::given(vec![span("u"), png("empty", b"")]);
     assert_eq!(messages(&empty).1.len(), 1, "an image of no bytes is no image block");

@@ -111,7 +111,7 @@ fn readings_as_evidence_are_events_also_in_a_closed_session() {
     rig.send("s", lacuna_core::Command::Close).unwrap();
     let span: lacuna_core::SpanId = "a".parse().unwrap();
     let purpose = lacuna_core::Purpose::Audit;
-    rig.journal.record_read(&key("s"), &principal(), span, purpose).unwrap();
+    rig.journal.record_read(&key("s"), &principal(), None, span, purpose).unwrap();
     let last = rig.journal.history(&key("s"), 5, 9).unwrap();
     assert_eq!(last.len(), 1);
     assert_eq!(last[0].event.kind(), "span-read");

@@ -1,5 +1,7 @@
 //! The engine as its users see it: a journal in a folder, opened, used, killed, opened again.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod damage;
 mod durable;
 mod idempotency;

@@ -1,14 +1,15 @@
 //! `expand`: the typed answer about whatever an address leads to.
 
 use lacuna_core::{
-    Address, DirectiveNo, Outcome, Principal, Purpose, Refusal, SessionKey, SessionState, SpanId,
-    SpanState, tombstone_text,
+    Address, CommandStamp, DirectiveNo, Outcome, Principal, Purpose, Refusal, SessionKey,
+    SessionState, SpanId, SpanState, tombstone_text,
 };
 use lacuna_engine::{Expanded, Lookup, Slice};
-use lacuna_wire::session::{ExpandReply, ExpandRequest, HandledBody, span_id};
-use lacuna_wire::{WireError, cause_json};
+use lacuna_wire::session::{ExpandReply, ExpandRequest, HandledBody, Identified, span_id};
+use lacuna_wire::{WireError, cause_json, fingerprint};
 
 use super::{as_text, cause, evidence, expect_version, outcome_word};
+use crate::commands::stamp;
 use crate::error::wire_error;
 use crate::fit::{encode, encode_within, fitting};
 use crate::service::Inner;
@@ -19,11 +20,14 @@ pub(super) struct Question {
     offset: u64,
     limit: u64,
     purpose: Purpose,
+    command_id: Option<CommandStamp>,
     expected_version: Option<u64>,
 }
 
 impl Question {
-    pub(super) fn read(request: &ExpandRequest) -> Result<Self, WireError> {
+    pub(super) fn read(mut request: ExpandRequest) -> Result<Self, WireError> {
+        let (command_id, expected_version) = request.take_identity();
+        let command_id = stamp(command_id, || fingerprint("expand", &request, &[]))?;
         let address = match (&request.handle, &request.span) {
             (Some(handle), None) => {
                 handle.parse().map_err(|error| WireError::bad_request(format!("{error}")))?
@@ -41,7 +45,8 @@ impl Question {
             offset: request.offset.unwrap_or(0),
             limit: request.limit.unwrap_or(u64::MAX),
             purpose,
-            expected_version: request.expected_version,
+            command_id,
+            expected_version,
         })
     }
 
@@ -61,13 +66,11 @@ impl Question {
         loop {
             let expanded =
                 inner.journal.expand(key, &self.address, self.offset, limit).map_err(wire_error)?;
-            let reply = reply(inner, &expanded, self.offset, max)?;
+            let mut reply = reply(inner, &expanded, self.offset, max)?;
             let encoded = encode(&reply)?;
             let given = expanded.content.as_ref().map_or(0, |slice| slice.bytes.len() as u64);
             if encoded.len() <= max || given <= 1 {
-                if given > 0 || expanded.content.is_some() {
-                    self.record(inner, key, principal, &expanded)?;
-                }
+                reply.duplicate = self.record(inner, key, principal, &expanded, max)?;
                 return encode_within(&reply, max);
             }
             let excess = encoded.len() as u64 * 10 / 9 / max as u64 + 1;
@@ -75,16 +78,29 @@ impl Question {
         }
     }
 
-    /// Readings as evidence are recorded before the content leaves.
+    /// Readings as evidence are recorded before the content leaves: those that give a span whole,
+    /// or its last part where it is too long for one message. Says whether this very command was
+    /// recorded before.
     fn record(
         &self,
         inner: &Inner,
         key: &SessionKey,
         principal: &Principal,
         expanded: &Expanded,
-    ) -> Result<(), WireError> {
-        let Lookup::Span(span) = &expanded.lookup else { return Ok(()) };
-        inner.journal.record_read(key, principal, span.clone(), self.purpose).map_err(wire_error)
+        max: usize,
+    ) -> Result<bool, WireError> {
+        let (Lookup::Span(span), Some(slice)) = (&expanded.lookup, &expanded.content) else {
+            return Ok(false);
+        };
+        let to_the_end = slice.offset + slice.bytes.len() as u64 == slice.total;
+        let in_parts = slice.total > max as u64 && !slice.bytes.is_empty();
+        if !(to_the_end && (slice.offset == 0 || in_parts)) {
+            return Ok(false);
+        }
+        inner
+            .journal
+            .record_read(key, principal, self.command_id.clone(), span.clone(), self.purpose)
+            .map_err(wire_error)
     }
 }
 
@@ -116,13 +132,17 @@ fn reply(
         tombstone: None,
         cause: None,
         directive: None,
+        status: None,
         spans: None,
         next: None,
+        duplicate: false,
         evidence: evidence(inner, state),
     };
     match &expanded.lookup {
         Lookup::NeverRecorded => {}
-        Lookup::Directive(number) => describe_directive(&mut reply, state, *number, offset, max)?,
+        Lookup::Directive(number, spans) => {
+            describe_directive(&mut reply, state, *number, spans, offset, max)?;
+        }
         Lookup::Span(id) => {
             let found = state.find(id).ok_or_else(|| Refusal::UnknownSpan(vec![id.clone()]))?;
             describe_span(&mut reply, state, found, expanded);
@@ -155,7 +175,7 @@ fn describe_span(
         reply.cause = cause(state, span);
     }
     if span.is_summary() {
-        reply.spans = Some(state.covers(span).iter().filter_map(|id| handled(state, id)).collect());
+        reply.spans = Some(state.covers(span).iter().map(|id| handled(state, id)).collect());
     }
     if let Some(Slice { offset, bytes, total }) = &expanded.content {
         match as_text(bytes) {
@@ -171,6 +191,7 @@ fn describe_directive(
     reply: &mut ExpandReply,
     state: &SessionState,
     number: DirectiveNo,
+    spans: &[SpanId],
     skip: u64,
     max: usize,
 ) -> Result<(), WireError> {
@@ -178,11 +199,9 @@ fn describe_directive(
     reply.handle = Some(number.to_string());
     let Some(directive) = state.directive(number) else { return Ok(()) };
     reply.recorded_at = Some(directive.at.to_string());
-    let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(directive.spans.len());
-    let rest: Vec<HandledBody> = directive.spans[skip..]
-        .iter()
-        .filter_map(|&index| handled(state, &state.span(index).id))
-        .collect();
+    reply.status = Some(if directive.executed { "executed" } else { "rejected" }.to_owned());
+    let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(spans.len());
+    let rest: Vec<HandledBody> = spans[skip..].iter().map(|id| handled(state, id)).collect();
     let taken = fitting(&rest, max)?;
     if taken < rest.len() {
         reply.next = Some((skip + taken) as u64);
@@ -195,12 +214,20 @@ fn describe_directive(
     Ok(())
 }
 
-fn handled(state: &SessionState, id: &SpanId) -> Option<HandledBody> {
-    let span = state.find(id)?;
-    Some(HandledBody {
-        id: id.to_string(),
-        handle: span.handle().to_string(),
-        outcome: outcome_word(state.outcome(span)),
-        tokens: span.tokens,
-    })
+fn handled(state: &SessionState, id: &SpanId) -> HandledBody {
+    match state.find(id) {
+        Some(span) => HandledBody {
+            id: id.to_string(),
+            handle: span.handle().to_string(),
+            outcome: outcome_word(state.outcome(span)),
+            tokens: span.tokens,
+        },
+        // A refused directive may name what was never there.
+        None => HandledBody {
+            id: id.to_string(),
+            handle: id.to_string(),
+            outcome: outcome_word(Outcome::NeverRecorded),
+            tokens: 0,
+        },
+    }
 }

@@ -104,11 +104,17 @@ pub(super) fn history(
 ) -> Result<Vec<u8>, WireError> {
     let from = request.from_version.unwrap_or(1).max(1);
     let limit = usize::try_from(request.limit.unwrap_or(PAGE as u64)).unwrap_or(PAGE);
+    if limit == 0 {
+        return Err(WireError::bad_request("limit is 0: ask for at least one event"));
+    }
     if request.expected_version.is_some() {
         let state = inner.journal.state(key).map_err(wire_error)?;
         expect_version(&state, request.expected_version)?;
     }
-    let recorded = inner.journal.history(key, from, limit.min(PAGE)).map_err(wire_error)?;
+    // No event is shorter than this as JSON: reading more than can fit would be for nothing.
+    const SHORTEST: usize = 256;
+    let limit = limit.min(PAGE).min(max / SHORTEST + 1);
+    let recorded = inner.journal.history(key, from, limit).map_err(wire_error)?;
     let mut events: Vec<EventBody> =
         recorded.iter().map(|event| event_body(inner.journal.id(), key, event)).collect();
     for event in &mut events {

@@ -22,7 +22,7 @@ pub(crate) fn begin(call: &Call<'_>, key: SessionKey) -> Result<Work, WireError>
     Ok(Work::Question(match call.subject.verb.as_str() {
         "expand" => {
             let request: ExpandRequest = parse(call.body)?;
-            let question = expand::Question::read(&request)?;
+            let question = expand::Question::read(request)?;
             Box::new(move |inner| question.answer(inner, &key, &principal, max))
         }
         "window" => {
@@ -45,7 +45,7 @@ pub(crate) fn begin(call: &Call<'_>, key: SessionKey) -> Result<Work, WireError>
 }
 
 /// Refuses if the session is not at the version that the client believes.
-fn expect_version(state: &SessionState, expected: Option<u64>) -> Result<(), WireError> {
+pub(crate) fn expect_version(state: &SessionState, expected: Option<u64>) -> Result<(), WireError> {
     match expected {
         Some(expected) if expected != state.version => {
             Err(lacuna_core::Refusal::VersionConflict { expected, actual: state.version }.into())

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{ALWAYS, as_text, cause, expect_version, no_such_moment, piece_too_large};
 use crate::error::wire_error;
-use crate::fit::{encode, encode_within, fitting};
+use crate::fit::{encode, encode_within, fitting, headroom};
 use crate::service::Inner;
 
 pub(super) fn answer(
@@ -118,9 +118,16 @@ fn entries(
     let mut room = max;
     for shown in &shown[start..] {
         let mut body = entry(state, shown, content);
-        // A single content that fills the message would keep paging from ever going on.
+        // A single piece that fills the message would keep paging from ever going on.
         if encode(&body)?.len() > max / 2 {
-            (body.content, body.content_b64, body.content_omitted) = (None, None, true);
+            let had = body.content.is_some() || body.content_b64.is_some();
+            (body.content, body.content_b64) = (None, None);
+            body.content_omitted |= had;
+        }
+        if let Some(spans) = &mut body.spans {
+            let kept = fitting(spans, max / 2)?;
+            body.spans_omitted = (spans.len() - kept) as u64;
+            spans.truncate(kept);
         }
         room = room.saturating_sub(encode(&body)?.len());
         bodies.push(body);
@@ -204,17 +211,20 @@ fn pieces_page(
     Ok((pieces.into_iter().skip(start).take(taken).collect(), next))
 }
 
-/// A part of a text that fits once it is escaped, cut between characters.
+/// A part of a text that fits once it is escaped, cut between characters. At least one character is
+/// taken, so that paging always goes on.
 fn text_page(text: &str, from: usize, max: usize) -> Result<(String, Option<u64>), WireError> {
+    let room = max.saturating_sub(headroom(max));
     let start = text.floor_char_boundary(from);
     let mut end = text.len();
     loop {
         let page = &text[start..end];
         let encoded = encode(&page)?.len();
-        if encoded <= max.saturating_sub(4 << 10) || page.is_empty() {
+        let shortest = page.chars().next().map_or(0, char::len_utf8);
+        if encoded <= room || page.len() <= shortest {
             return Ok((page.to_owned(), (end < text.len()).then_some(end as u64)));
         }
-        let length = page.len() * max.saturating_sub(8 << 10) / encoded;
-        end = text.floor_char_boundary(start + length.min(page.len().saturating_sub(1)));
+        let length = (page.len() * room / encoded).min(page.len() - 1);
+        end = text.floor_char_boundary(start + length).max(start + shortest);
     }
 }

@@ -296,6 +296,10 @@ pub struct AppendReply {
     pub version: u64,
     /// The spans, in the order of the request.
     pub spans: Vec<AppendedBody>,
+    /// Spans left out at the end of `spans` because the reply would not fit into one message: they
+    /// are recorded all the same, and `expand` or `history` tells about them.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub spans_omitted: u64,
     /// The budget after them.
     pub budget: BudgetBody,
     /// Set if this is the first reply again.

@@ -89,12 +89,18 @@ pub struct ExpandReply {
     /// The directive's id, if that is what was looked up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directive: Option<String>,
+    /// Whether that directive was `executed` or `rejected`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
     /// The spans of a directive, or those that a summary covers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spans: Option<Vec<HandledBody>>,
     /// Set if `spans` is longer than fits: ask again with `offset` set to this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
+    /// Set if this reading was recorded before, under the same `command_id`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub duplicate: bool,
     /// What the answer rests on.
     pub evidence: EvidenceBody,
 }

@@ -52,6 +52,10 @@ pub fn span_id(text: &str) -> Result<SpanId, WireError> {
     text.parse().map_err(|error| WireError::bad_request(format!("{error}")))
 }
 
+pub(crate) fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// Reads a word of the contract.
 pub(crate) fn word<T>(what: &str, text: &str, read: fn(&str) -> Option<T>) -> Result<T, WireError> {
     read(text).ok_or_else(|| {

@@ -100,7 +100,7 @@ pub struct PruneReplyBody {
     pub spans: Vec<PrunedBody>,
     /// Spans left out of `spans` because the reply would not fit into one message. Their verdicts
     /// count in `status`; `expand` of the directive lists them all, page by page.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_zero")]
     pub spans_omitted: u64,
     /// Why it was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,10 +120,6 @@ pub struct PruneReplyBody {
     /// Set if this is the first reply again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub duplicate: bool,
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// The verdict on one span.

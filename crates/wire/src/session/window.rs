@@ -81,6 +81,10 @@ pub struct EntryBody {
     /// The spans that a stub or a summary stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spans: Option<Vec<String>>,
+    /// Spans left out of `spans` because they would not fit into one message: `expand` of the
+    /// handle lists them all.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub spans_omitted: u64,
     /// The span's role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
