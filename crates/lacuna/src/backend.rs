@@ -34,7 +34,7 @@ pub(crate) struct Backend {
 }
 
 enum Way {
-    Nats { runtime: Runtime, client: Client },
+    Nats { runtime: Runtime, client: Box<Client> },
     Journal { service: Service, journal: Arc<Journal> },
 }
 
@@ -77,7 +77,7 @@ impl Backend {
         Ok(Self {
             tenant: global.tenant.clone(),
             principal: global.principal.clone(),
-            way: Way::Nats { runtime, client },
+            way: Way::Nats { runtime, client: Box::new(client) },
         })
     }
 
