@@ -1,12 +1,9 @@
 //! Small facts about spans: that somebody read one, that a copy is damaged, that two contradict.
 
-use std::collections::BTreeSet;
-
 use super::{Decision, Reply, bound_remark, unknown};
 use crate::event::{
     Cause, ContradictionNoted, ContradictionResolved, LossyCommitted, LostSpan, Purpose, SpanRead,
 };
-use crate::state::Contradiction;
 use crate::{Context, Event, Outcome, Refusal, SessionState, SpanId};
 
 pub(super) fn read(
@@ -64,16 +61,7 @@ pub(super) fn contradict(
         _ => return Err(Refusal::BadRequest("spans names two different spans".into())),
     }
     unknown(state, spans)?;
-    let pair: BTreeSet<_> = spans.iter().filter_map(|id| state.index(id)).collect();
-    let same = |known: &Contradiction| {
-        known.open && known.spans.iter().copied().collect::<BTreeSet<_>>() == pair
-    };
-    if let Some(known) = state.contradictions.iter().position(same) {
-        // Both are protected already; a second one would have to be settled twice.
-        let contradiction = u32::try_from(known + 1).unwrap_or(u32::MAX);
-        let reply = Reply::Contradicted { contradiction, version: state.version };
-        return Ok(Decision { events: Vec::new(), reply });
-    }
+    // Two declarations of one contradiction are two: each has its own author and its own end.
     let number = u32::try_from(state.contradictions.len()).unwrap_or(u32::MAX).saturating_add(1);
     Ok(Decision {
         events: vec![Event::ContradictionNoted(ContradictionNoted {
