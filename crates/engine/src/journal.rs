@@ -13,6 +13,7 @@ use lacuna_core::{
 };
 use lacuna_store::{BackupReport, Head, Store, StoreError, VerifyOptions, VerifyReport};
 
+use crate::again::Again;
 use crate::answers::{self, Expanded, Lookup, SpanDurability};
 use crate::evidence::read_back;
 use crate::reader::{Moment, Reader};
@@ -30,6 +31,7 @@ pub struct Journal {
     counters: Arc<Counters>,
     clock: Clock,
     writer: parking_lot::Mutex<Option<JoinHandle<Result<(), StoreError>>>>,
+    resent: parking_lot::Mutex<Option<JoinHandle<()>>>,
 }
 
 /// How a journal was closed.
@@ -52,13 +54,19 @@ impl Journal {
         let (waiting_bytes, counters) = (Arc::default(), Arc::<Counters>::default());
         let reader = Reader::new(Arc::clone(&store), options.cached_spans / 2);
         let (queue_bytes, clock) = (options.queue_bytes, Arc::clone(&options.clock));
+        let (again, answerer) = Again::new(Arc::clone(&store));
         let writer = Writer::new(
             Arc::clone(&store),
             options,
             messages,
             Arc::clone(&waiting_bytes),
             Arc::clone(&counters),
+            again,
         );
+        let resent = std::thread::Builder::new()
+            .name("lacuna-again".into())
+            .spawn(move || answerer.run())
+            .expect("a process that opens a journal can start one thread");
         let thread = std::thread::Builder::new()
             .name("lacuna-writer".into())
             .spawn(move || writer.run())
@@ -72,6 +80,7 @@ impl Journal {
             counters,
             clock,
             writer: parking_lot::Mutex::new(Some(thread)),
+            resent: parking_lot::Mutex::new(Some(resent)),
         }
     }
 
@@ -414,6 +423,10 @@ impl Journal {
         // A writer that has failed takes no message; joining tells why.
         drop(self.inbox.send(Message::Stop));
         let ended = thread.join();
+        if let Some(resent) = self.resent.lock().take() {
+            // It ends with the writer, once it has answered what waits.
+            resent.join().map_err(|_| StoreError::Damaged("a thread panicked".into()))?;
+        }
         ended.map_err(|_| StoreError::Damaged("the writer panicked".into()))??;
         Ok(Closed { seq: self.store.head().seq })
     }

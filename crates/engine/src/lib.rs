@@ -6,6 +6,7 @@ mod error;
 mod options;
 mod request;
 
+mod again;
 mod batch;
 mod cache;
 mod evidence;

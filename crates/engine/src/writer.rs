@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crossbeam_channel::Receiver;
-use lacuna_core::{Context, Refusal, SessionKey, SessionState, Timestamp, decide, reply_again};
+use lacuna_core::{Context, SessionKey, SessionState, decide};
 use lacuna_store::{Snapshot, Store, StoreError};
 
+use crate::again::{Again, Resent};
 use crate::batch::{Author, Batch};
 use crate::cache::{Cache, Holds};
 use crate::evidence;
@@ -23,8 +24,9 @@ const SNAPSHOT_WHILE_BUSY: u64 = 1_024;
 /// Bytes of snapshots that one commit takes along.
 const SNAPSHOT_BYTES: usize = 4 << 20;
 
-/// Snapshots that may wait for a commit; further ones are not made, they are only shortcuts.
-const SNAPSHOTS_WAITING: usize = 1_024;
+/// Bytes of snapshots that may wait for a commit; beyond that none are made for sessions that leave,
+/// they are only shortcuts.
+const SNAPSHOTS_WAITING: usize = 16 << 20;
 
 /// What reaches the writer.
 pub(crate) enum Message {
@@ -55,6 +57,7 @@ pub(crate) struct Writer {
     sessions: Cache<Staged>,
     /// Snapshots that go with the next commit.
     snapshots: Vec<Snapshot>,
+    again: Again,
     /// Sessions that have grown far beyond their snapshot in the batch in the making.
     busy: BTreeSet<SessionKey>,
 }
@@ -66,6 +69,7 @@ impl Writer {
         inbox: Receiver<Message>,
         waiting_bytes: Arc<AtomicUsize>,
         counters: Arc<Counters>,
+        again: Again,
     ) -> Self {
         let sessions = Cache::new(options.cached_spans);
         Self {
@@ -76,6 +80,7 @@ impl Writer {
             counters,
             sessions,
             snapshots: Vec::new(),
+            again,
             busy: BTreeSet::new(),
         }
     }
@@ -126,7 +131,8 @@ impl Writer {
     }
 
     /// Decides one command within the batch. Where its decision must rest on what is committed,
-    /// the batch is committed first and another one begun.
+    /// the batch is committed first and another one begun. A session that cannot be read is its own
+    /// trouble: the request gets the typed error and everybody else goes on.
     fn handle(
         &mut self,
         request: Request,
@@ -135,20 +141,30 @@ impl Writer {
     ) -> Result<Batch, StoreError> {
         self.waiting_bytes.fetch_sub(request.size(), Ordering::Relaxed);
         let key = request.session.clone();
-        let known = self.staged(&key)?.map(|staged| staged.state.number);
-        let again = request
-            .command_id
-            .as_ref()
-            .and_then(|stamp| self.sessions.get_mut(&key)?.state.command(&stamp.id.key()));
+        let stamp = request.command_id.as_ref().map(|stamp| stamp.id.key());
+        let (known, again) = match self.staged(&key) {
+            Ok(None) => (None, None),
+            Ok(Some(Staged { state, .. })) => {
+                (Some(state.number), stamp.and_then(|stamp| state.command(&stamp)))
+            }
+            Err(error) => {
+                batch.reply(callback, Err(error.into()));
+                return Ok(batch);
+            }
+        };
         let rests_on_committed = again.is_some() || !request.command.needs_evidence().is_empty();
-        if rests_on_committed && known.is_some_and(|session| batch.touches(session)) {
+        if let Some(session) = known
+            && rests_on_committed
+            && batch.touches(session)
+        {
             self.commit(batch)?;
             batch = Batch::after(self.store.head());
         }
-        let answer = match again {
-            Some(version) => self.answer_again(&key, &request, version)?,
-            None => self.decide(&key, &request, &mut batch)?,
-        };
+        if let (Some(session), Some(version)) = (known, again) {
+            self.again.hand_in(Resent { session, version, request, callback });
+            return Ok(batch);
+        }
+        let answer = self.decide(&key, &request, &mut batch)?;
         batch.reply(callback, answer);
         Ok(batch)
     }
@@ -161,10 +177,19 @@ impl Writer {
     ) -> Result<Result<Done, EngineError>, StoreError> {
         let now = batch.tick((self.options.clock)());
         let named = request.command.needs_evidence();
-        let staged = self.sessions.get_mut(key);
+        let limits = self.options.limits.clone();
+        // Committing may have thrown the session out of memory: it is looked up again.
+        let store = Arc::clone(&self.store);
+        let staged = match self.staged(key) {
+            Ok(staged) => staged,
+            Err(error) => return Ok(Err(error.into())),
+        };
         let evidence = match &staged {
             Some(staged) if !named.is_empty() => {
-                evidence::gather(&self.store, &staged.state, named)?
+                match evidence::gather(&store, &staged.state, named) {
+                    Ok(evidence) => evidence,
+                    Err(error) => return Ok(Err(error.into())),
+                }
             }
             _ => Default::default(),
         };
@@ -175,7 +200,7 @@ impl Writer {
             principal: request.principal.clone(),
             command: request.command_id.clone(),
             expected_version: request.expected_version,
-            limits: self.options.limits.clone(),
+            limits,
             evidence,
         };
         let state = staged.as_ref().map(|staged| &staged.state);
@@ -207,38 +232,6 @@ impl Writer {
             batch.file_payloads(&request.command, &decision.reply, first_seq);
         }
         Ok(Ok(Done { reply: decision.reply, again: false }))
-    }
-
-    /// The first reply again, from the log, if the request is the same; else a refusal.
-    fn answer_again(
-        &mut self,
-        key: &SessionKey,
-        request: &Request,
-        version: u64,
-    ) -> Result<Result<Done, EngineError>, StoreError> {
-        let reused = || Ok(Err(Refusal::CommandIdReused.into()));
-        let Some(staged) = self.sessions.get_mut(key) else { return reused() };
-        let (session, newest) = (staged.state.number, staged.state.version);
-        let id = request.command_id.as_ref();
-        let most = usize::try_from(newest - version + 1).unwrap_or(usize::MAX);
-        let mut events = self.store.history(session, version, most.min(16))?;
-        if events.len() == 16 && events.last().is_some_and(|e| e.command.as_ref() == id) {
-            events = self.store.history(session, version, most)?;
-        }
-        let own = events.iter().take_while(|event| event.command.as_ref() == id).count();
-        events.truncate(own);
-        let Some(last) = events.last() else { return reused() };
-        let last = last.version;
-        let always = Timestamp(u64::MAX);
-        let before = match version {
-            1 => None,
-            _ => self.store.load_at(session, version - 1, always)?,
-        };
-        let Some(after) = self.store.load_at(session, last, always)? else { return reused() };
-        match reply_again(&request.command, before.as_ref(), &after, &events) {
-            Some(reply) => Ok(Ok(Done { reply, again: true })),
-            None => reused(),
-        }
     }
 
     /// The session's staged state, loaded if it is not in memory; none if it was never opened.
@@ -295,10 +288,13 @@ impl Writer {
     }
 
     fn evict(&mut self) -> Result<(), StoreError> {
+        let mut waiting: usize = self.snapshots.iter().map(Snapshot::len).sum();
         for staged in self.sessions.shrink() {
             let worth = staged.state.version - staged.snapshot >= SNAPSHOT_ON_LEAVING;
-            if worth && self.snapshots.len() < SNAPSHOTS_WAITING {
-                self.snapshots.push(Snapshot::of(&staged.state)?);
+            if worth && waiting < SNAPSHOTS_WAITING {
+                let snapshot = Snapshot::of(&staged.state)?;
+                waiting += snapshot.len();
+                self.snapshots.push(snapshot);
             }
         }
         Ok(())

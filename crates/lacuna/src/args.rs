@@ -26,7 +26,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, env = "LACUNA_CREDS", value_name = "FILE")]
     pub(crate) creds: Option<PathBuf>,
     /// Open this journal directly, without broker or daemon
-    #[arg(long, global = true, env = "LACUNA_JOURNAL", value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR")]
     pub(crate) journal: Option<PathBuf>,
     /// Namespace of the sessions
     #[arg(long, global = true, default_value = "default", value_name = "NAME")]

@@ -23,6 +23,8 @@ use crate::failure::Failure;
 pub(crate) const DEFAULT_NATS: &str = "nats://127.0.0.1:4222";
 /// The largest reply of a journal that is opened directly.
 const EMBEDDED_REPLY: usize = 1 << 30;
+/// How long it waits for work on the whole journal.
+const LONG_WORK: Duration = Duration::from_secs(3_600);
 /// How long a command line waits for a daemon.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -39,10 +41,10 @@ enum Way {
 }
 
 impl Backend {
-    /// What the arguments ask for.
-    pub(crate) fn open(global: &Global) -> Result<Self, Failure> {
+    /// What the arguments ask for; `create`: whether a missing journal may be made.
+    pub(crate) fn open(global: &Global, create: bool) -> Result<Self, Failure> {
         match &global.journal {
-            Some(folder) => Self::journal(folder, false, global),
+            Some(folder) => Self::journal(folder, create, global),
             None => Self::nats(global),
         }
     }
@@ -201,7 +203,12 @@ impl Backend {
             serde_json::to_vec(request).map_err(|error| Failure::Other(error.to_string()))?;
         match &self.way {
             Way::Nats { runtime, client } => {
-                // Commands of the command line bear ids, so they may be sent again.
+                // Commands bear ids and questions change nothing, so they may be sent again; work on
+                // the whole journal takes as long as it takes and must not be begun twice.
+                if subject.ends_with(".journal.verify") || subject.ends_with(".journal.backup") {
+                    let client = client.as_ref().clone().with_patience(LONG_WORK);
+                    return Ok(runtime.block_on(client.call_raw(subject, body, false))?);
+                }
                 Ok(runtime.block_on(client.call_raw(subject, body, true))?)
             }
             Way::Journal { service, .. } => {

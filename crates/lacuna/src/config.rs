@@ -58,6 +58,7 @@ struct WriterConfig {
 #[serde(deny_unknown_fields)]
 struct ServiceConfig {
     in_flight: usize,
+    in_flight_mib: usize,
     readers: usize,
 }
 
@@ -142,6 +143,8 @@ impl Config {
     }
 
     fn check(&self) -> Result<(), Failure> {
+        // Enough for any machine, and never too much to allocate for.
+        const MOST: usize = 1_000_000;
         let positive = [
             ("journal.cache_mib", self.journal.cache_mib),
             ("journal.cached_spans", self.journal.cached_spans),
@@ -150,13 +153,14 @@ impl Config {
             ("writer.batch_commands", self.writer.batch_commands),
             ("writer.batch_mib", self.writer.batch_mib),
             ("service.in_flight", self.service.in_flight),
+            ("service.in_flight_mib", self.service.in_flight_mib),
             ("service.readers", self.service.readers),
             ("limits.spans_per_append", self.limits.spans_per_append),
             ("limits.spans_per_directive", self.limits.spans_per_directive),
         ];
         for (name, value) in positive {
-            if value == 0 {
-                return Err(Failure::Usage(format!("{name} must be at least 1")));
+            if value == 0 || value > MOST {
+                return Err(Failure::Usage(format!("{name} must be 1 to {MOST}")));
             }
         }
         const MAX_SPAN_MIB: u64 = 1_024;
@@ -209,7 +213,11 @@ impl Config {
 
     /// How much the service takes on at a time.
     pub(crate) fn bounds(&self) -> Bounds {
-        Bounds { in_flight: self.service.in_flight, readers: self.service.readers }
+        Bounds {
+            in_flight: self.service.in_flight,
+            in_flight_bytes: self.service.in_flight_mib << 20,
+            readers: self.service.readers,
+        }
     }
 
     /// How long a stopping daemon waits for requests in flight.

@@ -67,6 +67,7 @@ impl Failure {
             Self::Wire(error) => match error.code {
                 Code::BadRequest => Exit::Usage,
                 Code::NotPermitted | Code::ContractViolation => Exit::Rejected,
+                Code::Unavailable if error.details["damaged"] == true => Exit::Damaged,
                 Code::UnknownSession | Code::UnknownSpan | Code::NotRecoverable => Exit::Lost,
                 _ => Exit::Failed,
             },
@@ -83,9 +84,14 @@ impl Failure {
         if json {
             let error = match self {
                 Self::Wire(error) => serde_json::json!(error),
-                other => serde_json::json!({
-                    "code": "failed", "message": other.to_string(), "details": {},
-                }),
+                other => {
+                    let code = match other.exit() {
+                        Exit::Usage => Code::BadRequest,
+                        _ => Code::Unavailable,
+                    };
+                    let damaged = serde_json::json!({ "damaged": other.exit() == Exit::Damaged });
+                    serde_json::json!(WireError::new(code, other.to_string()).with(damaged))
+                }
             };
             anstream::println!("{}", serde_json::json!({ "error": error }));
         }

@@ -18,6 +18,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 fn main() -> ExitCode {
+    panic_in_one_line();
     let args = args::Args::parse();
     let json = args.global.json;
     match commands::run(args) {
@@ -27,4 +28,14 @@ fn main() -> ExitCode {
             failure.exit().into()
         }
     }
+}
+
+/// A panic is our fault and says so in one line. The database panics on damaged files; the store
+/// catches that and answers `damaged`, so those stay silent.
+fn panic_in_one_line() {
+    std::panic::set_hook(Box::new(|panic| {
+        if !lacuna_store::guarding() {
+            anstream::eprintln!("{}: this is a fault of ours: {panic}", output::warning("lacuna"));
+        }
+    }));
 }

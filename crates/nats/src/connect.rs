@@ -12,7 +12,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_BACKOFF: Duration = Duration::from_secs(4);
 /// Messages that may wait in one subscription. The service never lets it fill: beyond its own
 /// bound it answers `overloaded` at once.
-const SUBSCRIPTION_CAPACITY: usize = 16_384;
+const SUBSCRIPTION_CAPACITY: usize = 4_096;
+/// Messages on their way out that the client library may hold.
+const OUTGOING_CAPACITY: usize = 256;
 
 /// Where the broker is and how it is entered.
 #[derive(Debug, Clone)]
@@ -83,6 +85,7 @@ async fn options(access: &Access) -> Result<ConnectOptions, ConnectError> {
         .connection_timeout(CONNECT_TIMEOUT)
         .ping_interval(PING)
         .subscription_capacity(SUBSCRIPTION_CAPACITY)
+        .client_capacity(OUTGOING_CAPACITY)
         .reconnect_delay_callback(|attempts| {
             let exponent = u32::try_from(attempts).unwrap_or(u32::MAX).min(12);
             Duration::from_millis(1_u64 << exponent).min(MAX_BACKOFF)
@@ -102,10 +105,15 @@ fn login(urls: &str) -> Result<Option<(String, String)>, ConnectError> {
         })?;
         if let Some(user) = address.username() {
             let password = address.password().unwrap_or_default();
-            return Ok(Some((user.to_owned(), password.to_owned())));
+            return Ok(Some((decoded(user), decoded(password))));
         }
     }
     Ok(None)
+}
+
+/// Undoes percent-encoding, which characters such as `@` need in a URL.
+fn decoded(text: &str) -> String {
+    percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 fn report(url: &str, event: &Event) {

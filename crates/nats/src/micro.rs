@@ -19,6 +19,7 @@ pub(crate) const QUEUE: &str = "lacuna";
 
 /// The service's own record: identity and figures per verb.
 pub(crate) struct Micro {
+    journal: String,
     id: String,
     started: SystemTime,
     endpoints: BTreeMap<String, Endpoint>,
@@ -46,13 +47,13 @@ struct Identity<'a> {
 }
 
 impl Micro {
-    pub(crate) fn new(id: String) -> Self {
+    pub(crate) fn new(journal: String, id: String) -> Self {
         let verbs = SESSION_VERBS.iter().chain(JOURNAL_VERBS);
         let endpoints = verbs.map(|verb| {
             let subject = Subject::verb_pattern(verb.group, verb.name);
             (endpoint(verb.group, verb.name), Endpoint { subject, ..Endpoint::default() })
         });
-        Self { id, started: SystemTime::now(), endpoints: endpoints.collect() }
+        Self { journal, id, started: SystemTime::now(), endpoints: endpoints.collect() }
     }
 
     /// The subjects on which the service answers about itself.
@@ -103,7 +104,7 @@ impl Micro {
             name: NAME,
             id: &self.id,
             version: env!("CARGO_PKG_VERSION"),
-            metadata: json!({}),
+            metadata: json!({ "journal": self.journal }),
             kind: format!("io.nats.micro.v1.{kind}_response"),
             rest,
         };

@@ -1,5 +1,6 @@
 //! Replies on their way out: encoded and published by one task, off the writer thread.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -10,6 +11,9 @@ use lacuna_wire::{Code, Group, WireError};
 use tokio::sync::{Mutex, mpsc};
 
 use crate::micro::Micro;
+
+/// A reply from this size on is flushed before the next one is sent.
+const LARGE: usize = 64 << 10;
 
 /// An answer and where it goes.
 pub(crate) struct Outgoing {
@@ -24,7 +28,32 @@ pub(crate) struct Outgoing {
 #[derive(Clone)]
 pub(crate) struct Outbox {
     sender: mpsc::UnboundedSender<Outgoing>,
-    in_flight: Arc<AtomicUsize>,
+    load: Arc<Load>,
+}
+
+/// What the service holds at a time.
+#[derive(Debug, Default)]
+pub(crate) struct Load {
+    /// Requests that wait for their answer to be sent.
+    requests: AtomicUsize,
+    /// Bytes of those requests, until their answer is handed in.
+    request_bytes: AtomicUsize,
+    /// Bytes of answers that wait to be sent.
+    answer_bytes: AtomicUsize,
+}
+
+impl Load {
+    pub(crate) fn requests(&self) -> usize {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn request_bytes(&self) -> usize {
+        self.request_bytes.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn answer_bytes(&self) -> usize {
+        self.answer_bytes.load(Ordering::Relaxed)
+    }
 }
 
 /// A request that waits for its answer; if the answer never comes, it says `unavailable`.
@@ -34,6 +63,7 @@ pub(crate) struct Pending {
     group: Group,
     verb: String,
     since: Instant,
+    bytes: usize,
     answered: bool,
 }
 
@@ -41,17 +71,25 @@ impl Outbox {
     pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<Outgoing>) {
         // Unbounded on its own: every entry is a request in flight, and those are bounded.
         let (sender, receiver) = mpsc::unbounded_channel();
-        (Self { sender, in_flight: Arc::default() }, receiver)
+        (Self { sender, load: Arc::default() }, receiver)
     }
 
-    pub(crate) fn in_flight(&self) -> usize {
-        self.in_flight.load(Ordering::Relaxed)
+    pub(crate) fn load(&self) -> &Arc<Load> {
+        &self.load
     }
 
-    pub(crate) fn pending(&self, to: Option<NatsSubject>, group: Group, verb: String) -> Pending {
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
+    /// A request of this many bytes is taken in.
+    pub(crate) fn pending(
+        &self,
+        to: Option<NatsSubject>,
+        group: Group,
+        verb: String,
+        bytes: usize,
+    ) -> Pending {
+        self.load.requests.fetch_add(1, Ordering::Relaxed);
+        self.load.request_bytes.fetch_add(bytes, Ordering::Relaxed);
         let since = Instant::now();
-        Pending { outbox: self.clone(), to, group, verb, since, answered: false }
+        Pending { outbox: self.clone(), to, group, verb, since, bytes, answered: false }
     }
 }
 
@@ -62,12 +100,17 @@ impl Pending {
 
     fn send(&mut self, answer: Answer) {
         self.answered = true;
+        let load = &self.outbox.load;
+        load.request_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        load.answer_bytes.fetch_add(answer.held, Ordering::Relaxed);
+        let held = answer.held;
         let verb = std::mem::take(&mut self.verb);
         let outgoing =
             Outgoing { to: self.to.take(), answer, group: self.group, verb, since: self.since };
         if self.outbox.sender.send(outgoing).is_err() {
             // The sending task has ended: the daemon is stopping and nobody waits any more.
-            self.outbox.in_flight.fetch_sub(1, Ordering::Relaxed);
+            self.outbox.load.requests.fetch_sub(1, Ordering::Relaxed);
+            self.outbox.load.answer_bytes.fetch_sub(held, Ordering::Relaxed);
         }
     }
 }
@@ -75,12 +118,10 @@ impl Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         if !self.answered {
-            self.send(Box::new(|| {
-                Err(WireError::new(
-                    Code::Unavailable,
-                    "the journal has failed; retry with the same command_id once it is back",
-                ))
-            }));
+            self.send(failure(WireError::new(
+                Code::Unavailable,
+                "the journal has failed; retry with the same command_id once it is back",
+            )));
         }
     }
 }
@@ -89,11 +130,15 @@ impl Drop for Pending {
 pub(crate) async fn publish(
     client: Client,
     mut answers: mpsc::UnboundedReceiver<Outgoing>,
-    outbox_in_flight: Arc<AtomicUsize>,
+    load: Arc<Load>,
     micro: Arc<Mutex<Micro>>,
 ) {
     while let Some(outgoing) = answers.recv().await {
-        let result = (outgoing.answer)();
+        let (held, encode) = (outgoing.answer.held, outgoing.answer.encode);
+        // One answer that cannot be encoded must not end all others.
+        let result = catch_unwind(AssertUnwindSafe(encode)).unwrap_or_else(|_| {
+            Err(WireError::new(Code::Unavailable, "the reply could not be made; see the log"))
+        });
         let took = outgoing.since.elapsed();
         micro.lock().await.count(outgoing.group, &outgoing.verb, took, result.as_ref().err());
         if let Some(to) = outgoing.to {
@@ -109,18 +154,22 @@ pub(crate) async fn publish(
                     client.publish_with_headers(to, headers, body.into()).await
                 }
             };
+            if held > LARGE {
+                // The client library bounds its backlog in messages, not in bytes.
+                drop(client.flush().await);
+            }
             if let Err(error) = sent {
                 tracing::warn!(verb = outgoing.verb, %error, "a reply could not be sent");
             }
         }
-        outbox_in_flight.fetch_sub(1, Ordering::Relaxed);
+        load.requests.fetch_sub(1, Ordering::Relaxed);
+        load.answer_bytes.fetch_sub(held, Ordering::Relaxed);
     }
 }
 
-impl Outbox {
-    pub(crate) fn counter(&self) -> Arc<AtomicUsize> {
-        Arc::clone(&self.in_flight)
-    }
+/// An answer that is an error.
+pub(crate) fn failure(error: WireError) -> Answer {
+    Answer { held: 0, encode: Box::new(move || Err(error)) }
 }
 
 /// The last resort for a reply that cannot travel: verbs make theirs fit, so this is rare.

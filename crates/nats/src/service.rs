@@ -6,13 +6,13 @@ use std::time::Duration;
 use async_nats::{Client, Message, Subscriber};
 use futures_util::StreamExt as _;
 use futures_util::stream::SelectAll;
-use lacuna_verbs::{Call, Service};
+use lacuna_verbs::{Call, Job, Service};
 use lacuna_wire::{Code, Group, Subject, WireError};
 use tokio::sync::{Mutex, Semaphore, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::micro::{Micro, NAME, QUEUE};
-use crate::replies::{Outbox, publish};
+use crate::replies::{Outbox, failure, publish};
 
 /// Room for the subject, headers and protocol around a reply's payload.
 const REPLY_MARGIN: usize = 1_024;
@@ -20,18 +20,23 @@ const DEFAULT_MAX_PAYLOAD: usize = 1 << 20;
 /// How long announcing readiness may take once connected.
 const ROUND_TRIP: Duration = Duration::from_secs(10);
 
+/// How long another daemon on the broker has to say so.
+const OTHERS: Duration = Duration::from_millis(250);
+
 /// Bounds of the service.
 #[derive(Debug, Clone)]
 pub struct Bounds {
     /// Requests in flight; further ones are answered `overloaded`.
     pub in_flight: usize,
+    /// Bytes of requests in flight, and of answers that wait to be sent.
+    pub in_flight_bytes: usize,
     /// Questions that read the journal at the same time.
     pub readers: usize,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { in_flight: 8_192, readers: 4 }
+        Self { in_flight: 8_192, in_flight_bytes: 64 << 20, readers: 4 }
     }
 }
 
@@ -60,11 +65,14 @@ pub async fn serve(
     service: Service,
     bounds: Bounds,
 ) -> Result<Serving, async_nats::Error> {
+    alone(&client, service.journal().id()).await?;
     let mut requests = SelectAll::new();
     for pattern in Subject::patterns() {
         requests.push(client.queue_subscribe(pattern, QUEUE.to_owned()).await?);
     }
-    let micro = Micro::new(client.new_inbox().rsplit('.').next().unwrap_or(NAME).to_owned());
+    let journal = service.journal().id().to_owned();
+    let micro =
+        Micro::new(journal, client.new_inbox().rsplit('.').next().unwrap_or(NAME).to_owned());
     let mut about = SelectAll::new();
     for subject in micro.subjects() {
         about.push(client.subscribe(subject).await?);
@@ -77,10 +85,33 @@ pub async fn serve(
         service,
         micro,
         readers: Arc::new(Semaphore::new(bounds.readers)),
+        slow: Arc::new(Semaphore::new(1)),
         bounds,
     };
     let task = tokio::spawn(intake.run(requests, about, stopped));
     Ok(Serving { stop, task })
+}
+
+/// Refuses to serve beside a daemon with another journal: the broker would deal requests out to
+/// either, and each would know half of the sessions.
+async fn alone(client: &Client, journal: &str) -> Result<(), async_nats::Error> {
+    in_force(client).await?;
+    let inbox = client.new_inbox();
+    let mut answers = client.subscribe(inbox.clone()).await?;
+    client.publish_with_reply(format!("$SRV.INFO.{NAME}"), inbox, "".into()).await?;
+    client.flush().await?;
+    while let Ok(Some(answer)) = tokio::time::timeout(OTHERS, answers.next()).await {
+        let info: serde_json::Value = serde_json::from_slice(&answer.payload).unwrap_or_default();
+        let Some(other) = info["metadata"]["journal"].as_str() else { continue };
+        if other != journal {
+            return Err(format!(
+                "a daemon with another journal ({other}) serves on this broker: stop it, or give \
+                 each its own broker or account"
+            )
+            .into());
+        }
+    }
+    Ok(())
 }
 
 /// Waits until the broker has processed everything sent before: it answers in order.
@@ -103,6 +134,8 @@ struct Intake {
     service: Service,
     micro: Arc<Mutex<Micro>>,
     readers: Arc<Semaphore>,
+    /// For questions that read the whole journal: they must not keep the others waiting.
+    slow: Arc<Semaphore>,
     bounds: Bounds,
 }
 
@@ -114,9 +147,9 @@ impl Intake {
         mut stopped: oneshot::Receiver<Duration>,
     ) {
         let (outbox, answers) = Outbox::new();
-        let counter = outbox.counter();
+        let load = Arc::clone(outbox.load());
         let sending =
-            tokio::spawn(publish(self.client.clone(), answers, counter, Arc::clone(&self.micro)));
+            tokio::spawn(publish(self.client.clone(), answers, load, Arc::clone(&self.micro)));
         let deadline = loop {
             tokio::select! {
                 biased;
@@ -137,7 +170,7 @@ impl Intake {
         while let Ok(Some(message)) = tokio::time::timeout_at(until, requests.next()).await {
             self.take(message, &outbox);
         }
-        while outbox.in_flight() > 0 && tokio::time::Instant::now() < until {
+        while outbox.load().requests() > 0 && tokio::time::Instant::now() < until {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         drop(outbox);
@@ -155,13 +188,13 @@ impl Intake {
 
     /// Hands one request on. Never waits: commands reach the writer in the order of arrival.
     fn take(&self, message: Message, outbox: &Outbox) {
-        let in_flight = outbox.in_flight();
+        let load = Arc::clone(outbox.load());
+        let bytes = message.payload.len();
         let subject = match Subject::parse(&message.subject) {
             Ok(subject) => subject,
             Err(error) => {
-                let pending = outbox.pending(message.reply, Group::Session, String::new());
-                let error = WireError::bad_request(error.to_string());
-                return pending.answer(Box::new(move || Err(error)));
+                let pending = outbox.pending(message.reply, Group::Session, String::new(), bytes);
+                return pending.answer(failure(WireError::bad_request(error.to_string())));
             }
         };
         let silent = message.reply.is_none();
@@ -169,25 +202,31 @@ impl Intake {
             tracing::debug!(subject = %message.subject, "a request without a reply subject");
         }
         let group = subject.target.group();
-        let pending = outbox.pending(message.reply, group, subject.verb.clone());
-        if in_flight >= self.bounds.in_flight {
-            return pending.answer(Box::new(move || {
-                let message = "too many requests are in flight: try again in a moment";
-                Err(WireError::new(Code::Overloaded, message))
-            }));
+        let limit = self.bounds.in_flight_bytes;
+        // One request larger than the limit still passes when nothing else is in flight.
+        let heavy = load.request_bytes() > 0 && load.request_bytes() + bytes > limit;
+        let full = load.requests() >= self.bounds.in_flight || heavy;
+        let pending = outbox.pending(message.reply, group, subject.verb.clone(), bytes);
+        if full {
+            let message = "too many requests are in flight: try again in a moment";
+            return pending.answer(failure(WireError::new(Code::Overloaded, message)));
         }
         let call = Call { subject: &subject, body: &message.payload, max_reply: self.max_reply() };
         let job = self.service.call(call, Box::new(move |answer| pending.answer(answer)));
-        let Some(job) = job else { return };
+        let Some(Job { slow, run }) = job else { return };
         if silent {
             // A question that nobody waits for is not worth reading the journal.
-            return drop(job);
+            return drop(run);
         }
-        let readers = Arc::clone(&self.readers);
+        let lane = Arc::clone(if slow { &self.slow } else { &self.readers });
         tokio::spawn(async move {
-            let Ok(permit) = readers.acquire_owned().await else { return };
+            let Ok(permit) = lane.acquire_owned().await else { return };
+            // Answers wait in memory until the broker takes them: no more are made until it does.
+            while load.answer_bytes() > limit {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
             let done = tokio::task::spawn_blocking(move || {
-                job();
+                run();
                 drop(permit);
             });
             if let Err(error) = done.await {

@@ -20,7 +20,7 @@ mod verify;
 pub use backup::BackupReport;
 pub use commit::{Commit, Snapshot};
 pub use error::StoreError;
-pub use open::{Head, Store, StoreOptions};
+pub use open::{Head, Store, StoreOptions, guarding};
 pub use payloads::{PayloadReader, Stored};
 pub use stats::StoreStats;
 pub use tables::FORMAT;

@@ -1,5 +1,6 @@
 //! Opening and closing the journal.
 
+use std::cell::Cell;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -211,9 +212,29 @@ fn initialise(db: &Database) -> Result<(), StoreError> {
 pub(crate) fn defensively<T>(
     work: impl FnOnce() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+    let before = GUARDING.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(work));
+    GUARDING.set(before);
+    result.unwrap_or_else(|panic| {
+        let why = panic.downcast_ref::<String>().map(String::as_str);
+        let why = why.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+        tracing::debug!(panic = why, "the database panicked");
         Err(StoreError::Damaged("the database cannot make sense of its file".into()))
     })
+}
+
+thread_local! {
+    static GUARDING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread, here and now, would be caught by the store and answered as
+/// [`StoreError::Damaged`].
+///
+/// For a panic hook, which runs on the thread that panics, before anything is caught: it can stay
+/// silent where this says true, as the error tells the caller, and report every other panic. The
+/// store itself sets no hook; it leaves what the panic said in its log, at level debug.
+pub fn guarding() -> bool {
+    GUARDING.get()
 }
 
 fn refused(error: DatabaseError, path: &Path) -> StoreError {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lacuna_codec::{Block, decode_event, decode_snapshot, peek_session};
-use lacuna_core::{Event, Recorded, SessionKey, SessionNo, SessionState, Timestamp};
+use lacuna_core::{Digest, Event, Recorded, SessionKey, SessionNo, SessionState, Timestamp};
 use redb::{ReadTransaction, ReadableDatabase};
 
 use crate::StoreError;
@@ -90,7 +90,7 @@ impl Store {
             let mut changed = false;
             let state = Arc::make_mut(state);
             each_event(&read, state.number, from, |recorded| {
-                follows(state, &recorded)?;
+                follows(&recorded, state.version, Some(state.head))?;
                 state.evolve(&recorded);
                 changed = true;
                 Ok(true)
@@ -112,7 +112,14 @@ impl Store {
             if limit == 0 {
                 return Ok(found);
             }
-            each_event(&read, session, from_version.max(1), |recorded| {
+            let from = from_version.max(1);
+            each_event(&read, session, from, |recorded| {
+                let (version, hash) = match found.last() {
+                    Some(Recorded { version, hash, .. }) => (*version, Some(*hash)),
+                    // What the first one follows was not read, unless it is that there is nothing.
+                    None => (from - 1, (from == 1).then(Digest::default)),
+                };
+                follows(&recorded, version, hash)?;
                 found.push(recorded);
                 Ok(found.len() < limit)
             })?;
@@ -128,23 +135,29 @@ pub(crate) fn fold(
 ) -> Result<(), StoreError> {
     match state {
         None if recorded.version == 1 && matches!(recorded.event, Event::SessionOpened(_)) => {
+            follows(recorded, 0, Some(Digest::default()))?;
             *state = SessionState::open(recorded);
         }
         None => return Err(damaged(recorded, "its first event does not open it")),
         Some(state) => {
-            follows(state, recorded)?;
+            follows(recorded, state.version, Some(state.head))?;
             state.evolve(recorded);
         }
     }
     Ok(())
 }
 
-/// Refuses an event that is not the next one of this state.
-fn follows(state: &SessionState, recorded: &Recorded) -> Result<(), StoreError> {
-    if state.version.checked_add(1) == Some(recorded.version) {
-        return Ok(());
+/// Refuses an event that is not its session's next one behind this version and, where it is known,
+/// behind the event of this hash.
+fn follows(recorded: &Recorded, version: u64, hash: Option<Digest>) -> Result<(), StoreError> {
+    if version.checked_add(1) != Some(recorded.version) {
+        return Err(damaged(recorded, "its versions have a gap"));
     }
-    Err(damaged(recorded, "its versions have a gap"))
+    if hash.is_some_and(|hash| recorded.previous != hash) {
+        let why = format!("event {} does not follow the one before it", recorded.seq);
+        return Err(damaged(recorded, &why));
+    }
+    Ok(())
 }
 
 fn damaged(recorded: &Recorded, why: &str) -> StoreError {

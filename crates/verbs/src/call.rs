@@ -15,16 +15,27 @@ pub struct Call<'a> {
 
 /// An answer, not yet turned into bytes: that is left to whoever sends it, so that the writer
 /// thread is not kept from writing.
-pub type Answer = Box<dyn FnOnce() -> Result<Vec<u8>, WireError> + Send>;
+pub struct Answer {
+    /// About how many bytes it holds in memory.
+    pub held: usize,
+    /// Makes the reply's body, or the error.
+    pub encode: Box<dyn FnOnce() -> Result<Vec<u8>, WireError> + Send>,
+}
 
 /// Takes the answer. It may run on the writer thread and must not block. If it is dropped uncalled,
 /// the journal has failed.
 pub type Responder = Box<dyn FnOnce(Answer) + Send>;
 
 /// A question that reads the journal: run it where blocking is allowed.
-pub type Job = Box<dyn FnOnce() + Send>;
+pub struct Job {
+    /// Whether it may take as long as reading the whole journal does.
+    pub slow: bool,
+    /// Answers it.
+    pub run: Box<dyn FnOnce() + Send>,
+}
 
 /// An answer that is ready.
 pub(crate) fn ready(result: Result<Vec<u8>, WireError>) -> Answer {
-    Box::new(move || result)
+    let held = result.as_ref().map_or(0, Vec::len);
+    Answer { held, encode: Box::new(move || result) }
 }

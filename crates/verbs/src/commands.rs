@@ -111,11 +111,11 @@ fn submit(inner: &Inner, request: Request, key: SessionKey, max_reply: usize, re
     let journal = inner.journal.id().to_owned();
     let callback = Box::new(move |answer: Result<Done, EngineError>| {
         let Some(respond) = for_writer.lock().take() else { return };
-        let answer: Answer = Box::new(move || match answer {
+        let encode = Box::new(move || match answer {
             Ok(done) => reply(&done, &key, &journal, max_reply),
             Err(error) => Err(wire_error(error)),
         });
-        respond(answer);
+        respond(Answer { held: 0, encode });
     });
     if let Err(error) = inner.journal.submit(request, callback)
         && let Some(respond) = shared.lock().take()

@@ -1,6 +1,6 @@
 //! Engine errors as the contract's.
 
-use lacuna_engine::EngineError;
+use lacuna_engine::{EngineError, StoreError};
 use lacuna_wire::{Code, WireError};
 use serde_json::json;
 
@@ -14,7 +14,8 @@ pub(crate) fn wire_error(error: EngineError) -> WireError {
         EngineError::Unavailable(_) => WireError::new(Code::Unavailable, error.to_string()),
         EngineError::Store(error) => {
             tracing::error!(%error, "reading the journal failed");
-            WireError::new(Code::Unavailable, error.to_string())
+            let damaged = matches!(error, StoreError::Damaged(_));
+            WireError::new(Code::Unavailable, error.to_string()).with(json!({ "damaged": damaged }))
         }
     }
 }

@@ -117,6 +117,16 @@ fn stats(inner: &Inner) -> Result<Vec<u8>, WireError> {
 
 fn backup(inner: &Inner, request: &BackupRequest) -> Result<Vec<u8>, WireError> {
     let dir = allowed(Path::new(&request.dir), &inner.settings)?;
+    let Some(_alone) = inner.backing_up.try_lock() else {
+        let message = "another backup is being made: wait for it, then try again";
+        return Err(WireError::new(Code::Overloaded, message));
+    };
+    if dir.join("journal.redb").exists() {
+        return Err(WireError::bad_request(format!(
+            "{} holds a journal already: name another folder",
+            dir.display()
+        )));
+    }
     let report = inner.journal.backup(&dir, |_| {}).map_err(wire_error)?;
     encode(&BackupReply {
         dir: dir.display().to_string(),

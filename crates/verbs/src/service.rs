@@ -34,7 +34,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            upload_bytes: 128 << 20,
+            upload_bytes: 256 << 20,
             upload_ttl: Duration::from_secs(600),
             span_bytes: 64 << 20,
             window_bytes: 64 << 20,
@@ -53,13 +53,21 @@ pub(crate) struct Inner {
     pub(crate) settings: Settings,
     pub(crate) uploads: Uploads,
     pub(crate) started: Instant,
+    /// Held while a backup is made: one at a time.
+    pub(crate) backing_up: parking_lot::Mutex<()>,
 }
 
 impl Service {
     /// The verbs on this journal.
     pub fn new(journal: Arc<Journal>, settings: Settings) -> Self {
         let uploads = Uploads::new(&settings);
-        Self(Arc::new(Inner { journal, settings, uploads, started: Instant::now() }))
+        Self(Arc::new(Inner {
+            journal,
+            settings,
+            uploads,
+            started: Instant::now(),
+            backing_up: Default::default(),
+        }))
     }
 
     /// The journal.
@@ -78,7 +86,11 @@ impl Service {
             }
             Ok(Work::Question(answer)) => {
                 let inner = Arc::clone(&self.0);
-                Some(Box::new(move || respond(ready(answer(&inner)))))
+                let subject = call.subject;
+                let slow = subject.target.group() == Group::Journal
+                    && matches!(subject.verb.as_str(), "verify" | "backup");
+                let run = Box::new(move || respond(ready(answer(&inner))));
+                Some(Job { slow, run })
             }
             Ok(Work::Done(reply)) => {
                 respond(ready(Ok(reply)));
@@ -96,10 +108,10 @@ impl Service {
         let (sender, receiver) = std::sync::mpsc::sync_channel(1);
         let job = self.call(call, Box::new(move |answer| drop(sender.send(answer))));
         if let Some(job) = job {
-            job();
+            (job.run)();
         }
         match receiver.recv() {
-            Ok(answer) => answer(),
+            Ok(answer) => (answer.encode)(),
             Err(_) => Err(WireError::new(
                 Code::Unavailable,
                 "the journal has failed: restart, then retry with the same command_id",
@@ -132,7 +144,7 @@ impl Service {
             }
             "put-chunk" | "put-close" => self.0.uploads.begin(call, &key).map(Work::Done),
             "expand" | "window" | "durability" | "tombstones" | "history" => {
-                queries::begin(call, key)
+                Ok(queries::begin(call, key))
             }
             _ => commands::begin(call, key, &self.0),
         }

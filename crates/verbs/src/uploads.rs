@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use lacuna_core::{Digest, Refusal, SessionKey};
+use lacuna_core::{Digest, Refusal, SessionKey, Tenant};
 use lacuna_wire::session::{
     PutChunkReply, PutChunkRequest, PutCloseReply, PutCloseRequest, PutOpenReply, PutOpenRequest,
 };
@@ -19,8 +19,9 @@ use serde_json::json;
 use crate::call::Call;
 use crate::service::Settings;
 
-/// Uploads open at a time, however small.
-const MAX_OPEN: usize = 1_024;
+/// Uploads open at a time, however small: in one session, and in all.
+const OPEN_IN_SESSION: usize = 64;
+const OPEN_IN_ALL: usize = 4_096;
 /// Room that a `put-chunk` request needs around its data.
 const CHUNK_OVERHEAD: usize = 1_024;
 
@@ -44,7 +45,16 @@ struct Upload {
     bytes: u64,
     content: Vec<u8>,
     whole: Option<Arc<[u8]>>,
-    used: Instant,
+    touched: Instant,
+    /// Whether an append has named it: it may go as soon as its room is needed.
+    used: bool,
+}
+
+impl Upload {
+    /// Bytes that it holds in memory.
+    fn held(&self) -> u64 {
+        self.whole.as_deref().map_or(self.content.len(), <[u8]>::len) as u64
+    }
 }
 
 impl Uploads {
@@ -68,16 +78,17 @@ impl Uploads {
         let mut table = self.table.lock();
         table.forget_unused(self.ttl);
         match call.subject.verb.as_str() {
-            "put-chunk" => encode(&table.chunk(&parse(call.body)?, key)?),
+            "put-chunk" => encode(&table.chunk(&parse(call.body)?, key, self.limit)?),
             _ => encode(&table.close(&parse(call.body)?, key)?),
         }
     }
 
-    /// The content of an upload that was closed. It stays until its time is over, so that an append
-    /// that is sent again finds it again.
+    /// The content of an upload that was closed. It stays until its time is over or its room is
+    /// needed, so that an append that is sent again finds it again.
     pub(crate) fn content(&self, name: &str, key: &SessionKey) -> Result<Arc<[u8]>, WireError> {
         let mut table = self.table.lock();
         let upload = table.find(name, key)?;
+        upload.used = upload.whole.is_some();
         upload.whole.clone().ok_or_else(|| {
             WireError::bad_request(format!("upload {name} is not closed: send put-close first"))
         })
@@ -115,11 +126,12 @@ impl Uploads {
                 });
             }
         }
-        let open: u64 = table.uploads.values().map(|upload| upload.bytes).sum();
-        if open + request.bytes > self.limit || table.uploads.len() >= MAX_OPEN {
+        let unused = table.uploads.values().filter(|u| !u.used);
+        let in_session = unused.clone().filter(|u| u.session == *key).count();
+        if in_session >= OPEN_IN_SESSION || unused.count() >= OPEN_IN_ALL {
             let message = "too many uploads are open: use or wait for the others, then try again";
             return Err(WireError::new(Code::Overloaded, message)
-                .with(json!({ "open_bytes": open, "limit": self.limit })));
+                .with(json!({ "open_in_session": in_session, "limit": OPEN_IN_SESSION })));
         }
         table.next += 1;
         let name = format!("u{}-{:08x}", table.next, fresh_suffix(table.next));
@@ -131,7 +143,8 @@ impl Uploads {
                 bytes: request.bytes,
                 content: Vec::new(),
                 whole: None,
-                used: Instant::now(),
+                touched: Instant::now(),
+                used: false,
             },
         );
         encode(&PutOpenReply { upload: name, chunk_bytes: room(max_reply) })
@@ -145,7 +158,7 @@ fn room(max_message: usize) -> u64 {
 
 impl Table {
     fn forget_unused(&mut self, ttl: Duration) {
-        self.uploads.retain(|_, upload| upload.used.elapsed() < ttl);
+        self.uploads.retain(|_, upload| upload.touched.elapsed() < ttl);
     }
 
     fn find(&mut self, name: &str, key: &SessionKey) -> Result<&mut Upload, WireError> {
@@ -157,15 +170,42 @@ impl Table {
                  time; begin again with put-open"
             ))
         })?;
-        upload.used = Instant::now();
+        upload.touched = Instant::now();
         Ok(upload)
+    }
+
+    /// Lets used uploads go, the longest untouched first, until this much more fits; refuses if it
+    /// still does not. No tenant may take more than half of the room.
+    fn make_room(&mut self, more: u64, tenant: &Tenant, limit: u64) -> Result<(), WireError> {
+        loop {
+            let held = |all: bool| -> u64 {
+                let uploads = self.uploads.values();
+                uploads.filter(|u| all || u.session.tenant == *tenant).map(Upload::held).sum()
+            };
+            let (all, own) = (held(true), held(false));
+            if all + more <= limit && own + more <= limit.div_ceil(2) {
+                return Ok(());
+            }
+            let crowded = all + more > limit;
+            let used = self.uploads.iter().filter(|(_, u)| u.used);
+            let candidates = used.filter(|(_, u)| crowded || u.session.tenant == *tenant);
+            let oldest = candidates.min_by_key(|(_, u)| u.touched).map(|(name, _)| name.clone());
+            let Some(oldest) = oldest else {
+                let message = "uploads take all their room: use or wait for the others first";
+                return Err(WireError::new(Code::Overloaded, message)
+                    .with(json!({ "held_bytes": all, "own_bytes": own, "limit": limit })));
+            };
+            self.uploads.remove(&oldest);
+        }
     }
 
     fn chunk(
         &mut self,
         request: &PutChunkRequest,
         key: &SessionKey,
+        limit: u64,
     ) -> Result<PutChunkReply, WireError> {
+        self.make_room(request.data_b64.len() as u64, &key.tenant, limit)?;
         let upload = self.find(&request.upload, key)?;
         let data = BASE64_STANDARD
             .decode(request.data_b64.as_bytes())

@@ -5,6 +5,7 @@ use lacuna_core::{Digest, Event, Recorded};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use crate::golden_storage::plain_block;
 use crate::{arbitrary, samples};
 
 /// A block of these events, renumbered from `first` on.
@@ -15,6 +16,14 @@ pub(crate) fn block(first: u64, previous: &Digest, events: &mut [Recorded]) -> V
         builder.push(recorded).unwrap();
     }
     builder.finish(previous)
+}
+
+/// The block with a check that fits, whatever else it says.
+pub(crate) fn sealed(mut stored: Vec<u8>) -> Vec<u8> {
+    let mut hasher = blake3::Hasher::new_derive_key("lacuna 2026-11 block check v1");
+    let check = hasher.update(&stored[..56]).update(&stored[72..]).finalize();
+    stored[56..72].copy_from_slice(&check.as_bytes()[..16]);
+    stored
 }
 
 fn why(stored: &[u8]) -> String {
@@ -52,7 +61,7 @@ proptest! {
     }
 
     #[test]
-    fn a_changed_block_is_refused_or_read_without_harm(
+    fn a_changed_block_is_refused(
         mut events in vec(arbitrary::recorded(arbitrary::event().boxed()), 1..6),
         at in any::<prop::sample::Index>(),
         bit in 0..8,
@@ -62,7 +71,9 @@ proptest! {
         let at = at.index(stored.len());
         stored[at] ^= 1_u8 << bit;
         prop_assert_ne!(block_hash(&stored), hash);
-        if let Ok(opened) = Block::open(&stored) {
+        prop_assert!(Block::open(&stored).is_err(), "byte {}", at);
+        // Even if somebody made the check fit, no harm is done.
+        if let Ok(opened) = Block::open(&sealed(stored.clone())) {
             prop_assert_eq!(opened.events().count(), opened.count as usize);
         }
         stored.truncate(at);
@@ -88,7 +99,7 @@ fn the_same_event_at_another_place_is_refused() {
     // The block says that it begins at 8; its events say 7, 8, 9.
     let mut moved = stored;
     moved[8] = 8;
-    let events: Vec<_> = Block::open(&moved).unwrap().events().collect();
+    let events: Vec<_> = Block::open(&sealed(moved)).unwrap().events().collect();
     let why = "event 7 stands at 8".into();
     assert_eq!(events[0], Err(CodecError::Damaged { what: "event block", why }));
 }
@@ -98,7 +109,7 @@ fn the_header_must_tell_the_truth() {
     let change = |at: usize, bytes: &[u8]| {
         let mut stored = three().0;
         stored[at..at + bytes.len()].copy_from_slice(bytes);
-        stored
+        sealed(stored)
     };
     assert_eq!(why(&change(0, b"LCB2")), "it does not begin as one");
     assert_eq!(why(&change(4, &[3])), "unknown flags 0x3");
@@ -119,7 +130,7 @@ fn a_claim_of_a_huge_length_is_refused_before_memory_is_asked_for() {
     for claim in [u32::MAX, 1 << 30, 64 << 20] {
         let mut stored = three().0;
         stored[20..24].copy_from_slice(&claim.to_le_bytes());
-        assert_eq!(why(&stored), format!("claims {claim} bytes"));
+        assert_eq!(why(&sealed(stored)), format!("claims {claim} bytes"));
     }
     // What really is that repetitive passes: 64 MiB of one letter.
     let note = "x".repeat(64 << 20);
@@ -134,7 +145,36 @@ fn a_claim_of_a_huge_length_is_refused_before_memory_is_asked_for() {
 fn bytes_behind_a_block_are_refused() {
     let (mut stored, _) = three();
     stored.push(0);
-    assert!(matches!(Block::open(&stored), Err(CodecError::Damaged { .. })));
+    assert_eq!(why(&stored), "its checksum does not match");
+    assert!(matches!(Block::open(&sealed(stored)), Err(CodecError::Damaged { .. })));
+}
+
+#[test]
+fn every_flipped_bit_of_a_block_is_found_before_anything_is_made_of_it() {
+    let compressed = three().0;
+    assert_eq!(compressed[4], 1);
+    let plain = plain_block(&mut samples::recorded(0, Event::SessionClosed));
+    assert_eq!(plain[4], 0);
+    for stored in [compressed, plain] {
+        assert_eq!(sealed(stored.clone()), stored);
+        Block::open(&stored).unwrap();
+        for at in 0..stored.len() {
+            for bit in 0..8 {
+                let mut flipped = stored.clone();
+                flipped[at] ^= 1_u8 << bit;
+                let why = why(&flipped);
+                match at {
+                    0..4 => assert_eq!(why, "it does not begin as one", "byte {at}, bit {bit}"),
+                    4 if bit == 0 => assert_eq!(why, "its checksum does not match"),
+                    4..8 => assert!(why.starts_with("unknown flags"), "byte {at}, bit {bit}"),
+                    _ => assert_eq!(why, "its checksum does not match", "byte {at}, bit {bit}"),
+                }
+            }
+        }
+        for length in 0..stored.len() {
+            why(&stored[..length]);
+        }
+    }
 }
 
 #[test]

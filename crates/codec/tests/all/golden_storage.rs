@@ -13,7 +13,7 @@ use lacuna_codec::{
 use lacuna_core::{Digest, Event, Recorded};
 use serde_json::{Value, json};
 
-use crate::{blessing, json, samples, schemas, snapshots};
+use crate::{blessing, blocks, json, samples, schemas, snapshots};
 
 const ZSTD: u8 = 1;
 
@@ -62,12 +62,12 @@ fn a_golden_block_of_every_kind_is_read() {
     assert_eq!(stored[4], ZSTD);
     let read: Vec<_> = Block::open(&stored).unwrap().events().collect::<Result<_, _>>().unwrap();
     assert_eq!(read, expected);
-    // Uncompressed or not, what surrounds the compressed part is the same.
+    // Compressed this way or another, what does not depend on it is the same.
     assert_eq!(stored[..56], encoded[..56]);
 }
 
 /// A block as `schemas/storage.md` draws it, put together without the codec's builder.
-fn plain_block(recorded: &mut Recorded) -> Vec<u8> {
+pub(crate) fn plain_block(recorded: &mut Recorded) -> Vec<u8> {
     let mut event = Vec::new();
     lacuna_codec::encode_event(recorded, &mut event).unwrap();
     let mut out = b"LCB1\0\0\0\0".to_vec();
@@ -75,9 +75,11 @@ fn plain_block(recorded: &mut Recorded) -> Vec<u8> {
     out.extend_from_slice(&1_u32.to_le_bytes());
     out.extend_from_slice(&(event.len() as u32 + 4).to_le_bytes());
     out.extend_from_slice(&[0; 32]);
+    // Filled in below.
+    out.extend_from_slice(&[0; 16]);
     out.extend_from_slice(&(event.len() as u32).to_le_bytes());
     out.extend_from_slice(&event);
-    out
+    blocks::sealed(out)
 }
 
 #[test]

@@ -65,7 +65,8 @@ impl<'a> Batch<'a> {
 
     fn add(&mut self, span: &'a NewSpan) -> Result<(), Refusal> {
         let limits = &self.context.limits;
-        if span.bytes() > limits.span_bytes {
+        let stored = matches!(span.content, Content::Bytes(_));
+        if stored && span.bytes() > limits.span_bytes {
             return Err(Refusal::TooLarge {
                 what: "a span's content, in bytes",
                 given: span.bytes(),

@@ -6,4 +6,5 @@ mod damage;
 mod durable;
 mod idempotency;
 mod property;
+mod regressions;
 mod rig;

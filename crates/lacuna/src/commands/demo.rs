@@ -88,7 +88,7 @@ impl Demo<'_> {
         println!("{}", table(&["case", "in the window", "asked", "answer", ""], &[], rows.into()));
         println!();
         println!("Three different answers, none of them empty. {}", good("That is the point."));
-        println!("next: lacuna import FILE, or lacuna serve and ops/examples");
+        println!("next: lacuna import FILE --journal DIR, or lacuna serve");
         Ok(())
     }
 

@@ -28,7 +28,7 @@ pub(crate) fn run(args: Args) -> Result<Exit, Failure> {
         Command::Import(args) => return import::run(&global, &args),
         _ => {}
     }
-    let backend = Backend::open(&global)?;
+    let backend = Backend::open(&global, matches!(args.command, Command::Open(_)))?;
     let context = Context { backend: &backend, global: &global };
     let outcome = match args.command {
         Command::Open(args) => session::open(&context, &args),

@@ -4,7 +4,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use lacuna_store::{FORMAT, Store, StoreError, StoreOptions};
+use lacuna_store::{FORMAT, Store, StoreError, StoreOptions, VerifyOptions, guarding};
 use redb::TableDefinition;
 
 use crate::journal::{Journal, key, noise, ordinary};
@@ -226,4 +226,23 @@ fn a_changed_or_shortened_file_never_makes_us_panic() {
         _ = store.stats();
     }
     assert!(refused > 30, "the faults have fired: {refused}");
+}
+
+#[test]
+fn a_panic_hook_can_tell_which_panics_the_store_catches() {
+    let mut journal = Journal::memory();
+    ordinary(&mut journal);
+    assert!(!guarding());
+    let mut seen = Vec::new();
+    let report = journal.store.verify(&VerifyOptions::default(), |_| {
+        // Payloads were read meanwhile, in a guard of their own.
+        seen.push(guarding());
+        assert!(!std::thread::spawn(guarding).join().unwrap(), "it is of this thread");
+    });
+    assert_eq!((seen, report.unwrap().faults), (vec![true; 6], vec![]));
+    assert!(!guarding());
+    // A panic ends it as well, and is an answer.
+    let report = journal.store.verify(&VerifyOptions::default(), |_| panic!("on purpose")).unwrap();
+    assert_eq!(report.faults[0].what, "the database cannot make sense of its file");
+    assert!(!guarding());
 }

@@ -15,33 +15,33 @@ use serde_json::json;
 use crate::call::Call;
 use crate::service::{Inner, Work};
 
-/// Parses a question and prepares its answer.
-pub(crate) fn begin(call: &Call<'_>, key: SessionKey) -> Result<Work, WireError> {
-    let max = call.max_reply;
+/// Prepares a question. It is parsed where it is answered: a long list of ids must not keep other
+/// requests from being taken in.
+pub(crate) fn begin(call: &Call<'_>, key: SessionKey) -> Work {
+    let (max, body) = (call.max_reply, call.body.to_vec());
     let principal = call.subject.principal.clone();
-    Ok(Work::Question(match call.subject.verb.as_str() {
-        "expand" => {
-            let request: ExpandRequest = parse(call.body)?;
-            let question = expand::Question::read(request)?;
-            Box::new(move |inner| question.answer(inner, &key, &principal, max))
-        }
-        "window" => {
-            let request: WindowRequest = parse(call.body)?;
-            Box::new(move |inner| window::answer(inner, &key, &request, max))
-        }
-        "durability" => {
-            let request: DurabilityRequest = parse(call.body)?;
-            Box::new(move |inner| index::durability(inner, &key, &request, max))
-        }
-        "tombstones" => {
-            let request: TombstonesRequest = parse(call.body)?;
-            Box::new(move |inner| index::tombstones(inner, &key, &request, max))
-        }
-        _ => {
-            let request: HistoryRequest = parse(call.body)?;
-            Box::new(move |inner| index::history(inner, &key, &request, max))
-        }
-    }))
+    Work::Question(match call.subject.verb.as_str() {
+        "expand" => Box::new(move |inner| {
+            let request: ExpandRequest = parse(&body)?;
+            expand::Question::read(request)?.answer(inner, &key, &principal, max)
+        }),
+        "window" => Box::new(move |inner| {
+            let request: WindowRequest = parse(&body)?;
+            window::answer(inner, &key, &request, max)
+        }),
+        "durability" => Box::new(move |inner| {
+            let request: DurabilityRequest = parse(&body)?;
+            index::durability(inner, &key, &request, max)
+        }),
+        "tombstones" => Box::new(move |inner| {
+            let request: TombstonesRequest = parse(&body)?;
+            index::tombstones(inner, &key, &request, max)
+        }),
+        _ => Box::new(move |inner| {
+            let request: HistoryRequest = parse(&body)?;
+            index::history(inner, &key, &request, max)
+        }),
+    })
 }
 
 /// Refuses if the session is not at the version that the client believes.

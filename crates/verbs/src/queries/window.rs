@@ -174,6 +174,8 @@ fn entry(state: &SessionState, shown: &Shown, content: bool) -> EntryBody {
         EntryKind::Summary => {
             body.spans = Some(state.replaced_by(span).iter().map(ToString::to_string).collect());
             body.pruned_tokens = Some(entry.pruned_tokens);
+            // Back in the window for itself, it has only its own handle.
+            body.handle = body.handle.or_else(|| Some(span.handle().to_string()));
         }
         _ => body.handle = Some(span.handle().to_string()),
     }
