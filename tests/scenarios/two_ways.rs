@@ -133,15 +133,16 @@ fn replies(cli: &Cli, folder: &Path) -> Vec<(String, i32, Value)> {
 fn every_command_gives_one_object_and_the_same_both_ways() {
     let house = House::start(&current_server());
     let through_daemon = replies(&house.cli(), house.folder());
-    let folder = tempfile::tempdir().unwrap();
-    let journal = folder.path().join("journal");
-    let direct = replies(&Cli::journal(&journal), folder.path());
+    // An empty journal that a daemon made, as the other one is.
+    let mut other = House::start(&current_server());
+    other.stop_daemon();
+    let direct = replies(&Cli::journal(&other.journal()), other.folder());
     assert_eq!(through_daemon.len(), direct.len());
     for (over_nats, embedded) in through_daemon.iter().zip(&direct) {
         assert_eq!(over_nats, embedded);
     }
     // The copies are journals of their own.
-    for root in [house.folder(), folder.path()] {
+    for root in [house.folder(), other.folder()] {
         let copy = Cli::journal(&root.join("journal-backups").join("one"));
         assert_eq!(copy.done(&["verify"])["ok"], true);
         let window = copy.done(&["window", "-s", "s"]);
