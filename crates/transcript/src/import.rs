@@ -1,16 +1,6 @@
 //! From files to sessions.
 
-use crate::{Format, Session, claude_code, names, openai_chat, openhands};
-
-/// One file of a transcript.
-#[derive(Debug, Clone)]
-pub struct SourceFile {
-    /// Its path relative to what is imported; gives sessions their names where the content does
-    /// not.
-    pub name: String,
-    /// Its content.
-    pub bytes: Vec<u8>,
-}
+use crate::{Format, Session, SourceFile, claude_code, names, openai_chat, openhands};
 
 /// Why nothing was imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -26,6 +26,7 @@
 mod format;
 mod report;
 mod session;
+mod source;
 
 mod detect;
 mod fields;
@@ -45,9 +46,10 @@ mod import;
 
 pub use detect::detect;
 pub use format::{Format, UnknownFormat};
-pub use import::{ImportError, SourceFile, import};
+pub use import::{ImportError, import};
 pub use report::Report;
 pub use session::{Session, Step};
+pub use source::SourceFile;
 
 #[cfg(test)]
 mod replay;

@@ -1,6 +1,6 @@
 //! The verbs that change a session: parsed here, decided by the writer, answered when durable.
 
-use lacuna_core::{Command, CommandId, CommandStamp, Content, Digest, Reply, SessionKey};
+use lacuna_core::{Command, Content, Digest, Reply, SessionKey};
 use lacuna_engine::{Done, EngineError, Request};
 use lacuna_wire::session::{
     AppendReply, AppendRequest, CloseReply, CloseRequest, ContradictReply, ContradictRequest,
@@ -15,7 +15,8 @@ use serde::de::DeserializeOwned;
 use crate::call::{Answer, Call, Responder, ready};
 use crate::error::wire_error;
 use crate::fit::{encode, fitting};
-use crate::service::{Inner, Work};
+use crate::identity::stamp;
+use crate::work::{Inner, Work};
 
 /// Parses a command and prepares its way to the writer.
 pub(crate) fn begin(call: &Call<'_>, key: SessionKey, inner: &Inner) -> Result<Work, WireError> {
@@ -50,16 +51,6 @@ pub(crate) fn begin(call: &Call<'_>, key: SessionKey, inner: &Inner) -> Result<W
     Ok(Work::Command(Box::new(move |inner, respond| {
         submit(inner, request, key, max_reply, respond);
     })))
-}
-
-/// A command's identity, from the id that the client gave and what it asks.
-pub(crate) fn stamp(
-    command_id: Option<String>,
-    fingerprint: impl FnOnce() -> [u8; 16],
-) -> Result<Option<CommandStamp>, WireError> {
-    let Some(text) = command_id else { return Ok(None) };
-    let id: CommandId = text.parse().map_err(|error| WireError::bad_request(format!("{error}")))?;
-    Ok(Some(CommandStamp { id, request: fingerprint() }))
 }
 
 struct Parsed {

@@ -12,7 +12,8 @@ use lacuna_wire::{Code, Empty, WireError, parse};
 use crate::call::Call;
 use crate::error::wire_error;
 use crate::fit::{encode, encode_within};
-use crate::service::{Inner, Settings, Work};
+use crate::settings::Settings;
+use crate::work::{Inner, Work};
 
 /// The most names that one page lists.
 const PAGE: u64 = 1_000;

@@ -4,13 +4,19 @@
 
 mod call;
 mod error;
-mod service;
+mod identity;
+mod settings;
+
 mod uploads;
+mod work;
 
 mod commands;
 mod fit;
 mod journal;
 mod queries;
 
+mod service;
+
 pub use call::{Answer, Call, Job, Responder};
-pub use service::{Service, Settings};
+pub use service::Service;
+pub use settings::Settings;

@@ -1,8 +1,7 @@
 //! Dispatch: which verb, which kind of work.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use lacuna_core::{Refusal, SessionKey};
 use lacuna_engine::Journal;
@@ -11,51 +10,14 @@ use lacuna_wire::{Code, Group, Target, WireError, find, parse};
 
 use crate::call::{Call, Job, Responder, ready};
 use crate::error::wire_error;
+use crate::settings::Settings;
 use crate::uploads::Uploads;
+use crate::work::{Inner, Work};
 use crate::{commands, journal, queries};
-
-/// Settings of the verbs.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// Bytes of uploads that may be open at a time.
-    pub upload_bytes: u64,
-    /// How long an upload may stay unused.
-    pub upload_ttl: Duration,
-    /// Bytes of one span's content: what an upload may announce.
-    pub span_bytes: u64,
-    /// Bytes of contents that one window read loads, at most.
-    pub window_bytes: u64,
-    /// The folder below which `backup` may write; none refuses it.
-    pub backup_root: Option<PathBuf>,
-    /// Whether `backup` may write anywhere: for the person at the machine, not for the network.
-    pub backup_anywhere: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            upload_bytes: 256 << 20,
-            upload_ttl: Duration::from_secs(600),
-            span_bytes: 64 << 20,
-            window_bytes: 64 << 20,
-            backup_root: None,
-            backup_anywhere: false,
-        }
-    }
-}
 
 /// The verbs on one journal. Cheap to clone.
 #[derive(Clone)]
 pub struct Service(Arc<Inner>);
-
-pub(crate) struct Inner {
-    pub(crate) journal: Arc<Journal>,
-    pub(crate) settings: Settings,
-    pub(crate) uploads: Uploads,
-    pub(crate) started: Instant,
-    /// Held while a backup is made: one at a time.
-    pub(crate) backing_up: parking_lot::Mutex<()>,
-}
 
 impl Service {
     /// The verbs on this journal.
@@ -149,21 +111,6 @@ impl Service {
             _ => commands::begin(call, key, &self.0),
         }
     }
-}
-
-/// Hands a command to the writer.
-pub(crate) type Submit = Box<dyn FnOnce(&Inner, Responder) + Send>;
-/// Reads the journal and encodes the reply.
-pub(crate) type Read = Box<dyn FnOnce(&Inner) -> Result<Vec<u8>, WireError> + Send>;
-
-/// The kinds of work that verbs make.
-pub(crate) enum Work {
-    /// A command, parsed.
-    Command(Submit),
-    /// A question, parsed.
-    Question(Read),
-    /// Done already.
-    Done(Vec<u8>),
 }
 
 fn unknown_verb(group: Group, verb: &str) -> WireError {

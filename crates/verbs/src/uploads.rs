@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::call::Call;
-use crate::service::Settings;
+use crate::settings::Settings;
 
 /// Uploads open at a time, however small: in one session, and in all.
 const OPEN_IN_SESSION: usize = 64;

@@ -22,8 +22,8 @@ mod origin;
 mod session;
 mod split;
 
+use crate::SourceFile;
 use crate::fields::Fields;
-use crate::import::SourceFile;
 use crate::names::SessionNames;
 use crate::{Format, Session};
 

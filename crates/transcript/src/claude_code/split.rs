@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::SourceFile;
 use crate::fields::{self, Fields};
-use crate::import::SourceFile;
 use crate::lines::{self, Piece, Shape};
 use crate::names;
 

@@ -2,8 +2,8 @@
 
 use serde_json::value::RawValue;
 
+use crate::SourceFile;
 use crate::fields::{self, Fields, object};
-use crate::import::SourceFile;
 use crate::lines::{self, Piece, Shape};
 use crate::names;
 

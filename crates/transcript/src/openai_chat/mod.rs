@@ -14,8 +14,8 @@ mod find;
 mod message;
 
 use crate::Session;
+use crate::SourceFile;
 use crate::fields::Fields;
-use crate::import::SourceFile;
 use crate::names::SessionNames;
 
 /// Whether an object looks like a message or holds some.

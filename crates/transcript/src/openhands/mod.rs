@@ -16,8 +16,8 @@ mod v0;
 mod v1;
 
 use crate::Session;
+use crate::SourceFile;
 use crate::fields::Fields;
-use crate::import::SourceFile;
 use crate::names::SessionNames;
 
 /// Whether an object looks like an event or holds some.

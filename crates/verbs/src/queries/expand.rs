@@ -9,10 +9,10 @@ use lacuna_wire::session::{ExpandReply, ExpandRequest, HandledBody, Identified, 
 use lacuna_wire::{WireError, cause_json, fingerprint};
 
 use super::{as_text, cause, evidence, expect_version, outcome_word};
-use crate::commands::stamp;
 use crate::error::wire_error;
 use crate::fit::{encode, encode_within, fitting};
-use crate::service::Inner;
+use crate::identity::stamp;
+use crate::work::Inner;
 
 /// An `expand` request, read.
 pub(super) struct Question {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{expect_version, outcome_word};
 use crate::error::wire_error;
 use crate::fit::{encode, encode_within, fitting};
-use crate::service::Inner;
+use crate::work::Inner;
 
 /// The most that one page looks at.
 const PAGE: usize = 1_000;

@@ -13,7 +13,7 @@ use lacuna_wire::{Code, EvidenceBody, WireError, cause_json, parse};
 use serde_json::json;
 
 use crate::call::Call;
-use crate::service::{Inner, Work};
+use crate::work::{Inner, Work};
 
 /// Prepares a question. It is parsed where it is answered: a long list of ids must not keep other
 /// requests from being taken in.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{ALWAYS, as_text, cause, expect_version, no_such_moment, piece_too_large};
 use crate::error::wire_error;
 use crate::fit::{encode, encode_within, fitting, headroom};
-use crate::service::Inner;
+use crate::work::Inner;
 
 pub(super) fn answer(
     inner: &Inner,

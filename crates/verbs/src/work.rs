@@ -1,0 +1,36 @@
+//! What verbs work on, and the kinds of work that they make.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use lacuna_engine::Journal;
+use lacuna_wire::WireError;
+
+use crate::call::Responder;
+use crate::settings::Settings;
+use crate::uploads::Uploads;
+
+/// What the verbs share.
+pub(crate) struct Inner {
+    pub(crate) journal: Arc<Journal>,
+    pub(crate) settings: Settings,
+    pub(crate) uploads: Uploads,
+    pub(crate) started: Instant,
+    /// Held while a backup is made: one at a time.
+    pub(crate) backing_up: parking_lot::Mutex<()>,
+}
+
+/// Hands a command to the writer.
+pub(crate) type Submit = Box<dyn FnOnce(&Inner, Responder) + Send>;
+/// Reads the journal and encodes the reply.
+pub(crate) type Read = Box<dyn FnOnce(&Inner) -> Result<Vec<u8>, WireError> + Send>;
+
+/// The kinds of work that verbs make.
+pub(crate) enum Work {
+    /// A command, parsed.
+    Command(Submit),
+    /// A question, parsed.
+    Question(Read),
+    /// Done already.
+    Done(Vec<u8>),
+}
