@@ -84,6 +84,20 @@ pub(crate) fn progress(length: u64, what: &str) -> ProgressBar {
     bar
 }
 
+/// A sign of life on standard error while something takes long; silent when that is no terminal.
+pub(crate) fn spinner(what: &str) -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    if !std::io::stderr().is_terminal() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
+        bar.set_style(style);
+    }
+    bar.set_message(what.to_owned());
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
 /// A number of bytes for people.
 pub(crate) fn bytes(count: u64) -> String {
     indicatif::HumanBytes(count).to_string()

@@ -12,9 +12,6 @@ use crate::args;
 use crate::failure::{Exit, Failure};
 use crate::output::{self, bytes, count, good, table, warning};
 
-/// Events verified by one request: keeps each answer well under a client's patience.
-const VERIFY_STEP: u64 = 100_000;
-
 pub(super) fn sessions(context: &Context<'_>) -> Result<Exit, Failure> {
     let mut names: Vec<String> = Vec::new();
     loop {
@@ -51,13 +48,10 @@ pub(super) fn head(context: &Context<'_>) -> Result<Exit, Failure> {
 
 pub(super) fn verify(context: &Context<'_>, args: &args::Verify) -> Result<Exit, Failure> {
     let head: HeadReply = context.backend.journal_verb("head", &Empty {})?;
-    let reply = if args.from.is_some() || args.to.is_some() || head.seq <= VERIFY_STEP {
-        let request = VerifyRequest { from: args.from, to: args.to };
-        context.backend.journal_verb("verify", &request)?
-    } else {
-        in_steps(context, &head)?
-    };
-    let reply: VerifyReply = reply;
+    let waiting = output::spinner(&format!("verifying a journal of {} events", count(head.seq)));
+    let request = VerifyRequest { from: args.from, to: args.to };
+    let reply: VerifyReply = context.backend.journal_verb("verify", &request)?;
+    waiting.finish_and_clear();
     if context.global.json {
         context.print_json(&reply)?;
     } else {
@@ -79,23 +73,6 @@ pub(super) fn verify(context: &Context<'_>, args: &args::Verify) -> Result<Exit,
         }
     }
     Ok(if reply.ok { Exit::Done } else { Exit::Damaged })
-}
-
-/// Verifies a large journal in steps, with progress; the last step checks it as a whole.
-fn in_steps(context: &Context<'_>, head: &HeadReply) -> Result<VerifyReply, Failure> {
-    let bar = output::progress(head.seq, "verifying");
-    let mut from = 1;
-    // Faults that need the whole history, such as a lossy commitment far behind its payload, are
-    // judged by the whole pass; the steps only show how far it would get.
-    while from <= head.seq {
-        let to = (from + VERIFY_STEP - 1).min(head.seq);
-        let request = VerifyRequest { from: Some(from), to: Some(to) };
-        let _: VerifyReply = context.backend.journal_verb("verify", &request)?;
-        bar.set_position(to);
-        from = to + 1;
-    }
-    bar.finish_and_clear();
-    context.backend.journal_verb("verify", &VerifyRequest::default())
 }
 
 pub(super) fn backup(context: &Context<'_>, args: &args::Backup) -> Result<Exit, Failure> {
