@@ -151,4 +151,14 @@ mod tests {
         assert_eq!(redacted("me:p@ss@host, tls://b"), "host,tls://b");
         assert_eq!(redacted("nats://127.0.0.1:4222"), "nats://127.0.0.1:4222");
     }
+
+    #[test]
+    fn a_login_in_the_url_is_used_and_decoded() {
+        let of = |url: &str| login(url).unwrap();
+        let pair = |user: &str, password: &str| Some((user.to_owned(), password.to_owned()));
+        assert_eq!(of("nats://me:p%40ss@127.0.0.1:4222"), pair("me", "p@ss"));
+        assert_eq!(of("127.0.0.1, nats://me:secret@localhost"), pair("me", "secret"));
+        assert_eq!(of("nats://127.0.0.1:4222"), None);
+        assert!(login("http://127.0.0.1").is_err());
+    }
 }

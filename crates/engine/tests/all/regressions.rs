@@ -50,18 +50,30 @@ fn resent_commands_do_not_hold_the_writer_up() {
         rig.journal.execute(request("long", Some((&format!("c{part}"), 1)), command)).unwrap();
     }
     let (resent, answers) = sync_channel(64);
+    // The first answer does not return until it is let: whoever makes it is held up that long.
+    let (release, gate) = sync_channel::<()>(1);
+    let mut gate = Some(gate);
     for part in 0..40 {
         let many = (0..500).map(|n| span(Some(&format!("m{part}-{n}")), "text"));
         let command = Command::Append { spans: many.collect() };
         let request = request("long", Some((&format!("c{part}"), 1)), command);
-        let resent = resent.clone();
-        let callback = Box::new(move |answer| resent.send(answer).unwrap());
+        let (resent, gate) = (resent.clone(), gate.take());
+        let callback = Box::new(move |answer| {
+            if let Some(gate) = gate {
+                gate.recv().unwrap();
+            }
+            resent.send(answer).unwrap();
+        });
         rig.journal.submit(request, callback).unwrap();
     }
     drop(resent);
-    // The writer is free: this is answered while the backlog still waits for its answers.
-    rig.append("other", &[("a", "alpha")]);
-    let first = answers.recv_timeout(Duration::from_secs(20)).unwrap().unwrap();
+    let (sender, other) = sync_channel(1);
+    let callback = Box::new(move |answer| sender.send(answer).unwrap());
+    rig.journal.submit(request("other", None, append(&[("a", "alpha")])), callback).unwrap();
+    let answer = other.recv_timeout(Duration::from_secs(20));
+    release.send(()).unwrap();
+    assert!(answer.expect("the writer is held up").is_ok());
+    let first = answers.recv().unwrap().unwrap();
     let rest: Vec<_> = answers.iter().map(Result::unwrap).collect();
     assert_eq!(rest.len(), 39);
     assert!(first.again && rest.iter().all(|done| done.again));
