@@ -94,8 +94,8 @@ impl Journal {
         self.store.head()
     }
 
-    /// Sends a command. The callback gets the answer once it is durable; it runs on the writer
-    /// thread. An error here means that nothing happened and nothing will.
+    /// Sends a command. The callback gets the answer once it is durable; it runs on one of the
+    /// journal's own threads. An error here means that nothing happened and nothing will.
     pub fn submit(&self, request: Request, callback: Callback) -> Result<(), EngineError> {
         let size = request.size();
         let waiting = self.waiting_bytes.fetch_add(size, Ordering::Relaxed);
@@ -232,9 +232,10 @@ impl Journal {
         Ok(done.again)
     }
 
-    /// The window's entries from `from` on, with the contents of spans and summaries until about
-    /// `byte_limit` bytes are read; the entries behind that come without, and the flag says so.
-    /// Damaged copies are recorded as lost, and the window is read again.
+    /// The window's entries at this state, with the contents of spans and summaries until
+    /// `byte_limit` bytes are read; entries that would exceed it come without, and the flag says so.
+    /// Damaged copies are recorded as lost, and the window is read again; if the session has moved
+    /// on meanwhile, they come without content and the next reading records them.
     pub fn window(
         &self,
         key: &SessionKey,
