@@ -1,11 +1,12 @@
 //! The session verbs, typed.
 
 use lacuna_wire::session::{
-    AppendReply, AppendRequest, CloseReply, CloseRequest, ContradictReply, ContradictRequest,
-    DurabilityReply, DurabilityRequest, ExpandReply, ExpandRequest, HistoryReply, HistoryRequest,
-    OpenReply, OpenRequest, PruneReplyBody, PruneRequest, ResolveRequest, RestoreReply,
-    RestoreRequest, SummarizeReply, SummarizeRequest, TombstonesReply, TombstonesRequest,
-    VersionReply, WindowReply, WindowRequest,
+    AppendReply, AppendRequest, AuditReplyBody, AuditRequest, CloseReply, CloseRequest,
+    ContradictReply, ContradictRequest, DurabilityReply, DurabilityRequest, ExpandReply,
+    ExpandRequest, ExplainReply, ExplainRequest, HistoryReply, HistoryRequest, OpenReply,
+    OpenRequest, PruneReplyBody, PruneRequest, ResolveRequest, RestoreReply, RestoreRequest,
+    SuggestReply, SuggestRequest, SummarizeReply, SummarizeRequest, TombstonesReply,
+    TombstonesRequest, VersionReply, WindowReply, WindowRequest,
 };
 
 use crate::{ClientError, Session};
@@ -50,6 +51,8 @@ commands! {
     restore("restore"): RestoreRequest => RestoreReply;
     /// Records a summary.
     summarize("summarize"): SummarizeRequest => SummarizeReply;
+    /// Judges somebody else's summary.
+    audit("audit"): AuditRequest => AuditReplyBody;
     /// Declares that two spans contradict each other.
     contradict("contradict"): ContradictRequest => ContradictReply;
     /// Settles a contradiction.
@@ -63,6 +66,10 @@ questions! {
     expand("expand"): ExpandRequest => ExpandReply;
     /// Reads the window.
     window("window"): WindowRequest => WindowReply;
+    /// Asks for prunes that are reversible now.
+    suggest("suggest"): SuggestRequest => SuggestReply;
+    /// Asks what happened to a span.
+    explain("explain"): ExplainRequest => ExplainReply;
     /// Asks which copies exist.
     durability("durability"): DurabilityRequest => DurabilityReply;
     /// Reads the tombstone ledger.

@@ -17,6 +17,7 @@ mod pack;
 mod snapshot;
 
 pub use block::{Block, BlockBuilder, block_hash};
+pub use body::{decode_claims, encode_claims};
 pub use error::CodecError;
 pub use event::{decode_event, encode_event, event_hash, peek_session};
 pub use pack::{Pack, PackBuilder};

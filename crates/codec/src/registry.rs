@@ -25,7 +25,7 @@ macro_rules! kinds {
 kinds! {
     SESSION_OPENED = 1, 1, "session-opened";
     SPAN_RECORDED = 2, 1, "span-recorded";
-    SUMMARY_RECORDED = 3, 1, "summary-recorded";
+    SUMMARY_RECORDED = 3, 2, "summary-recorded";
     PRUNE_EXECUTED = 4, 1, "prune-executed";
     PRUNE_REJECTED = 5, 1, "prune-rejected";
     LOSSY_COMMITTED = 6, 1, "lossy-committed";
@@ -34,6 +34,8 @@ kinds! {
     CONTRADICTION_NOTED = 9, 1, "contradiction-noted";
     CONTRADICTION_RESOLVED = 10, 1, "contradiction-resolved";
     SESSION_CLOSED = 11, 1, "session-closed";
+    SUMMARY_AUDITED = 12, 1, "summary-audited";
+    ALERT_RAISED = 13, 1, "alert-raised";
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Claim, Contract, Digest, NewSpan, PruneMode, Purpose, SpanId};
+use crate::{AuditNote, Claim, Contract, Digest, NewSpan, PruneMode, Purpose, SpanId};
 
 /// A change that a client asks for in one session.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +16,8 @@ pub enum Command {
     },
     /// Record a summary of spans.
     Summarize(Summarize),
+    /// Judge a summary.
+    Audit(Audit),
     /// Take spans out of the window, all or none.
     Prune(Prune),
     /// Put pruned spans back, all or none.
@@ -82,6 +84,17 @@ pub struct Summarize {
     pub claims: Vec<Claim>,
 }
 
+/// Judge a summary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Audit {
+    /// The summary.
+    pub summary: SpanId,
+    /// Whether it may stand for its spans.
+    pub pass: bool,
+    /// What the auditor remarks.
+    pub notes: Vec<AuditNote>,
+}
+
 /// Take spans out of the window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prune {
@@ -102,7 +115,8 @@ pub struct Prune {
 }
 
 impl Command {
-    /// The spans whose stored copies must be read back before this command can be decided.
+    /// The spans whose stored copies must be read back before this command can be decided. A summary
+    /// is examined apart: what it rests on can be large.
     pub fn needs_evidence(&self) -> &[SpanId] {
         match self {
             Self::Prune(Prune { spans, .. })

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::{CommandStamp, Principal, SessionKey, SpanId, Timestamp};
+use crate::{CommandStamp, Examination, Principal, SessionKey, SpanId, Timestamp};
 
 /// Everything impure that a decision needs, gathered beforehand.
 #[derive(Debug, Clone)]
@@ -24,6 +24,8 @@ pub struct Context {
     pub limits: Limits,
     /// What was established about the stored copies of the spans that the command names.
     pub evidence: HashMap<SpanId, CopyEvidence>,
+    /// What the contents of the spans have shown, for a command that records a summary.
+    pub examination: Option<Examination>,
 }
 
 /// What the runtime has just established about one span's copy.

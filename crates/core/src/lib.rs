@@ -10,6 +10,8 @@ mod ids;
 mod span;
 mod time;
 
+pub mod text;
+
 mod command;
 pub mod event;
 
@@ -19,23 +21,31 @@ mod stand_in;
 mod state;
 
 mod context;
+mod contract;
 mod decide;
+mod finding;
 mod gate;
 mod refusal;
+mod suggest;
 
 pub mod render;
 
 pub use budget::Budget;
-pub use command::{Command, Open, Prune, Summarize};
+pub use command::{Audit, Command, Open, Prune, Summarize};
 pub use context::{Context, CopyEvidence, Limits};
+pub use contract::{
+    ClaimFacts, Examination, Examiner, Omitted, SourceFacts, TextRange, findings_said, tags_text,
+};
 pub use decide::{
-    AppendedSpan, Decision, PruneReply, Reply, SpanVerdict, Verdict, decide, reply_again,
+    AppendedSpan, AuditReply, Decision, PruneReply, Reply, SUMMARY_ATTEMPTS, SpanVerdict,
+    SummaryReply, Verdict, decide, reply_again,
 };
 pub use digest::{Digest, InvalidDigest};
 pub use event::{
-    Cause, Check, Claim, ClaimOrigin, ClaimSource, CommandStamp, Contract, Cost, Event, PruneMode,
-    Purpose, Recorded, RejectReason,
+    Alert, AuditNote, Cause, Check, Claim, ClaimOrigin, ClaimSource, CommandStamp, Contract, Cost,
+    Event, PruneMode, Purpose, Recorded, RejectReason, StoredClaims, SummaryStatus,
 };
+pub use finding::{Finding, FindingCode};
 pub use gate::{Gate, check, gate};
 pub use handle::{Address, DirectiveNo, Handle, InvalidAddress};
 pub use ids::{
@@ -49,4 +59,5 @@ pub use stand_in::{replaced_text, shared_stub_text, stub_text, tombstone_text, w
 pub use state::{
     DirectiveState, Entry, EntryKind, Outcome, SessionState, SpanIndex, SpanState, Tombstone,
 };
+pub use suggest::{Candidate, candidates};
 pub use time::{InvalidTime, Timestamp};

@@ -26,6 +26,9 @@ pub fn replaced_text(directives: &[DirectiveNo], spans: usize) -> String {
     format!("[{handles} {spans} spans replaced; expand to read]")
 }
 
+/// What stands behind the text of a summary that an auditor has failed since it replaced spans.
+pub(crate) const FAILED_AUDIT: &str = "[failed an audit; do not rely on it]";
+
 /// What stands for a live span whose content was withheld.
 pub fn withheld_text(span: &SpanId, bytes: u64, reason: &str) -> String {
     format!("[{span}: withheld, {bytes} bytes never stored: {reason}]")

@@ -8,7 +8,7 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use lacuna_core::{Command, Recorded, Refusal, SessionNo, SessionState, Timestamp, reply_again};
 use lacuna_store::{Store, StoreError};
 
-use crate::{Callback, Done, EngineError, Request};
+use crate::{Callback, Done, EngineError, Request, evidence};
 
 /// Resent commands that may wait; further ones are answered `overloaded`.
 const WAITING: usize = 4_096;
@@ -70,13 +70,22 @@ impl Answerer {
         let events = self.own_events(resent)?;
         let last = events.last().ok_or_else(reused)?.version;
         let command = &resent.request.command;
-        // Only a prune's reply speaks of the state before it.
+        // Only the replies of these speak of the state before them.
         let before = match command {
-            Command::Prune(_) => self.state_at(resent.session, resent.version - 1)?.cloned(),
+            Command::Prune(_) | Command::Summarize(_) => {
+                self.state_at(resent.session, resent.version - 1)?.cloned()
+            }
+            _ => None,
+        };
+        let examination = match (command, &before) {
+            (Command::Summarize(summarize), Some(before)) => {
+                Some(evidence::examine(&self.store, before, summarize)?)
+            }
             _ => None,
         };
         let after = self.state_at(resent.session, last)?.ok_or_else(reused)?;
-        let reply = reply_again(command, before.as_ref(), after, &events).ok_or_else(reused)?;
+        let reply = reply_again(command, before.as_ref(), after, &events, examination.as_ref())
+            .ok_or_else(reused)?;
         Ok(Done { reply, again: true })
     }
 

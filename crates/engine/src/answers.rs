@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use lacuna_core::{
-    Address, Digest, DirectiveNo, Outcome, Refusal, SessionState, SpanId, SpanState, Storage,
-    Timestamp,
+    Address, Claim, Digest, DirectiveNo, Examination, Finding, Outcome, Refusal, SessionState,
+    SpanId, SpanState, Storage, Timestamp,
 };
 use lacuna_store::{PayloadReader, StoreError};
 
@@ -58,6 +58,17 @@ pub struct SpanDurability {
     pub verified_at: Option<Timestamp>,
     /// Whether the copy is there.
     pub stored: bool,
+}
+
+/// What a summary says and leaves out.
+#[derive(Debug, Clone)]
+pub struct SummaryAccount {
+    /// Its claims.
+    pub claims: Vec<Claim>,
+    /// What its text, its claims and the spans' contents show together.
+    pub examined: Examination,
+    /// What was found when it was written, each with its sentence.
+    pub findings: Vec<(Finding, String)>,
 }
 
 /// Follows an address in a session.

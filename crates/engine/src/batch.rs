@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use lacuna_codec::BlockBuilder;
+use lacuna_codec::{BlockBuilder, encode_claims};
 use lacuna_core::{
     Command, CommandStamp, Content, Digest, Event, Principal, Recorded, Reply, SessionKey,
     SessionNo, SessionState, Timestamp,
@@ -137,7 +137,12 @@ impl Batch {
     }
 
     /// Files the contents that a command brought under the seqs of the events that record them.
-    pub(crate) fn file_payloads(&mut self, command: &Command, reply: &Reply, first_seq: u64) {
+    pub(crate) fn file_payloads(
+        &mut self,
+        command: &Command,
+        reply: &Reply,
+        first_seq: u64,
+    ) -> Result<(), StoreError> {
         match (command, reply) {
             (Command::Append { spans }, Reply::Appended { spans: replies, .. }) => {
                 for (span, reply) in spans.iter().zip(replies) {
@@ -147,12 +152,15 @@ impl Batch {
                     }
                 }
             }
-            (Command::Summarize(summarize), Reply::Summarized { .. }) => {
-                self.payload_bytes += summarize.text.len();
-                self.payloads.push((first_seq, summarize.text.as_bytes().into()));
+            (Command::Summarize(summarize), Reply::Summarized(_)) => {
+                let mut payload = summarize.text.clone().into_bytes();
+                payload.extend_from_slice(&encode_claims(&summarize.claims)?.1);
+                self.payload_bytes += payload.len();
+                self.payloads.push((first_seq, payload.into()));
             }
             _ => {}
         }
+        Ok(())
     }
 
     /// The commit, and the replies to send once it is durable.

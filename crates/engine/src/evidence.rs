@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use lacuna_core::{CopyEvidence, SessionState, SpanId, Storage};
+use lacuna_codec::encode_claims;
+use lacuna_core::{CopyEvidence, Examination, Examiner, SessionState, SpanId, Storage, Summarize};
 use lacuna_store::{PayloadReader, Store, StoreError, Stored};
 
 /// Reads the copies of these spans back, in the order of recording, so that neighbours share packs.
@@ -30,6 +31,34 @@ pub(crate) fn gather(
         evidence.insert(span.id.clone(), found);
     }
     Ok(evidence)
+}
+
+/// The bytes that examining a summary reads.
+pub(crate) fn examined_bytes(state: &SessionState, summarize: &Summarize) -> u64 {
+    let wanted = Examiner::new(state, summarize);
+    wanted.wanted().iter().map(|&index| state.span(index).bytes).sum()
+}
+
+/// Examines a summary: reads what it covers and cites back, one span after the other.
+pub(crate) fn examine(
+    store: &Store,
+    state: &SessionState,
+    summarize: &Summarize,
+) -> Result<Examination, StoreError> {
+    let mut examiner = Examiner::new(state, summarize);
+    let mut payloads = store.payloads()?;
+    for index in examiner.wanted().to_vec() {
+        let span = state.span(index);
+        let content = match &span.storage {
+            Storage::Journal => read_back(&mut payloads, span)?,
+            Storage::Withheld { .. } => Err("its content was withheld, never stored".to_owned()),
+            Storage::External { store, .. } => {
+                Err(format!("no external store {store:?} is configured here"))
+            }
+        };
+        examiner.see(state, index, content.as_deref().map_err(Clone::clone));
+    }
+    Ok(examiner.finish(encode_claims(&summarize.claims)?.0))
 }
 
 fn stored(found: Stored) -> CopyEvidence {

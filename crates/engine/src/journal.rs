@@ -6,16 +6,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 use crossbeam_channel::{Sender, TrySendError, bounded};
-use lacuna_core::render::Shown;
 use lacuna_core::{
-    Address, Command, CommandStamp, EntryKind, Event, Outcome, Principal, Purpose, Recorded,
-    Refusal, Reply, SessionKey, SessionState, SpanId, Timestamp,
+    Command, CommandStamp, Principal, Purpose, Recorded, Refusal, SessionKey, SessionState, SpanId,
+    Timestamp,
 };
 use lacuna_store::{BackupReport, Head, Store, StoreError, VerifyOptions, VerifyReport};
 
 use crate::again::Again;
-use crate::answers::{self, Expanded, Lookup, SpanDurability};
-use crate::evidence::read_back;
+use crate::examine::Examining;
 use crate::reader::{Moment, Reader};
 use crate::stats::{Counters, Stats};
 use crate::writer::{Message, Writer};
@@ -23,15 +21,16 @@ use crate::{Callback, Clock, Done, EngineError, Options, Request};
 
 /// An open journal. Share it; commands and questions may come from any thread.
 pub struct Journal {
-    store: Arc<Store>,
-    reader: Reader,
+    pub(crate) store: Arc<Store>,
+    reader: Arc<Reader>,
     inbox: Sender<Message>,
     waiting_bytes: Arc<AtomicUsize>,
     queue_bytes: usize,
     counters: Arc<Counters>,
-    clock: Clock,
+    pub(crate) clock: Clock,
     writer: parking_lot::Mutex<Option<JoinHandle<Result<(), StoreError>>>>,
-    resent: parking_lot::Mutex<Option<JoinHandle<()>>>,
+    /// Threads that end with the writer: resent commands, large summaries.
+    beside: parking_lot::Mutex<Vec<JoinHandle<()>>>,
 }
 
 /// How a journal was closed.
@@ -52,9 +51,11 @@ impl Journal {
         let store = Arc::new(store);
         let (inbox, messages) = bounded(options.queue_commands);
         let (waiting_bytes, counters) = (Arc::default(), Arc::<Counters>::default());
-        let reader = Reader::new(Arc::clone(&store), options.cached_spans / 2);
+        let reader = Arc::new(Reader::new(Arc::clone(&store), options.cached_spans / 2));
         let (queue_bytes, clock) = (options.queue_bytes, Arc::clone(&options.clock));
         let (again, answerer) = Again::new(Arc::clone(&store));
+        let (examining, examination) =
+            Examining::new(Arc::clone(&store), Arc::clone(&reader), inbox.clone());
         let writer = Writer::new(
             Arc::clone(&store),
             options,
@@ -62,15 +63,13 @@ impl Journal {
             Arc::clone(&waiting_bytes),
             Arc::clone(&counters),
             again,
+            examining,
         );
-        let resent = std::thread::Builder::new()
-            .name("lacuna-again".into())
-            .spawn(move || answerer.run())
-            .expect("a process that opens a journal can start one thread");
-        let thread = std::thread::Builder::new()
-            .name("lacuna-writer".into())
-            .spawn(move || writer.run())
-            .expect("a process that opens a journal can start one thread");
+        let beside = vec![
+            start("lacuna-again", move || answerer.run()),
+            start("lacuna-examine", move || examination.run()),
+        ];
+        let thread = start("lacuna-writer", move || writer.run());
         Self {
             store,
             reader,
@@ -80,7 +79,7 @@ impl Journal {
             counters,
             clock,
             writer: parking_lot::Mutex::new(Some(thread)),
-            resent: parking_lot::Mutex::new(Some(resent)),
+            beside: parking_lot::Mutex::new(beside),
         }
     }
 
@@ -148,67 +147,6 @@ impl Journal {
         })
     }
 
-    /// Answers what an address leads to, with up to `limit` bytes of content from `offset` on.
-    /// A copy that turns out damaged is recorded as lost, and the answer says so.
-    pub fn expand(
-        &self,
-        key: &SessionKey,
-        address: &Address,
-        offset: u64,
-        limit: u64,
-    ) -> Result<Expanded, EngineError> {
-        let state = self.state(key)?;
-        let mut lookup = answers::look_up(&state, address)?;
-        if let Lookup::Directive(number, spans) = &mut lookup
-            && let Some(refused) = state.directive(*number).filter(|d| !d.executed)
-        {
-            *spans = self.refused_spans(&state, refused.version)?;
-        }
-        let span = match &lookup {
-            Lookup::NeverRecorded => {
-                let outcome = Outcome::NeverRecorded;
-                return Ok(Expanded { state, lookup, outcome, content: None });
-            }
-            Lookup::Directive(_, spans) => {
-                let outcome = answers::directive_outcome(&state, spans);
-                return Ok(Expanded { state, lookup, outcome, content: None });
-            }
-            Lookup::Span(id) => state.find(id).expect("it was looked up in this state"),
-        };
-        if !answers::stored_here(&state, span) {
-            let outcome = state.outcome(span);
-            return Ok(Expanded { state, lookup, outcome, content: None });
-        }
-        let read = answers::slice(&mut self.store.payloads()?, span, offset, limit)?;
-        match read {
-            Ok(content) => {
-                let outcome = state.outcome(span);
-                Ok(Expanded { state, lookup, outcome, content: Some(content) })
-            }
-            Err(found) => {
-                let id = span.id.clone();
-                let state = self.report_damage(key, std::slice::from_ref(&id), &found)?;
-                let outcome = state.find(&id).map_or(Outcome::Lossy, |span| state.outcome(span));
-                Ok(Expanded { state, lookup, outcome, content: None })
-            }
-        }
-    }
-
-    /// The spans that a refused directive named; the state keeps only its version.
-    fn refused_spans(
-        &self,
-        state: &SessionState,
-        version: u64,
-    ) -> Result<Vec<SpanId>, EngineError> {
-        let recorded = self.store.history(state.number, version, 1)?;
-        Ok(match recorded.first().map(|recorded| &recorded.event) {
-            Some(Event::PruneRejected(event)) => {
-                event.spans.iter().map(|span| span.span.clone()).collect()
-            }
-            _ => Vec::new(),
-        })
-    }
-
     /// Records that somebody has just read a span as evidence. Says whether this very command had
     /// been recorded before.
     pub fn record_read(
@@ -230,130 +168,6 @@ impl Journal {
             command: Command::Read { span, purpose },
         })?;
         Ok(done.again)
-    }
-
-    /// The window's entries at this state, with the contents of spans and summaries until
-    /// `byte_limit` bytes are read; entries that would exceed it come without, and the flag says so.
-    /// Damaged copies are recorded as lost, and the window is read again; if the session has moved
-    /// on meanwhile, they come without content and the next reading records them.
-    pub fn window(
-        &self,
-        key: &SessionKey,
-        mut state: Arc<SessionState>,
-        byte_limit: u64,
-    ) -> Result<(Arc<SessionState>, Vec<Shown>, bool), EngineError> {
-        let current = state.version;
-        loop {
-            let (shown, damaged, cut) = self.show(&state, byte_limit)?;
-            let Some((span, found)) = damaged.first() else { return Ok((state, shown, cut)) };
-            let newest = self.state(key)?;
-            if newest.version != current && newest.version != state.version {
-                // A moment of the past: what was lost since then is shown as unreadable.
-                return Ok((state, shown, cut));
-            }
-            tracing::error!(session = %key, %span, %found, "a copy is damaged");
-            let spans: Vec<SpanId> = damaged.iter().map(|(span, _)| span.clone()).collect();
-            let after = self.report_damage(key, &spans, found)?;
-            if after.version == state.version {
-                return Ok((state, shown, cut));
-            }
-            state = after;
-        }
-    }
-
-    #[allow(clippy::type_complexity, reason = "a local triple, named where it is bound")]
-    fn show(
-        &self,
-        state: &SessionState,
-        byte_limit: u64,
-    ) -> Result<(Vec<Shown>, Vec<(SpanId, String)>, bool), EngineError> {
-        let mut payloads = self.store.payloads()?;
-        let (mut shown, mut damaged, mut bytes, mut cut) = (Vec::new(), Vec::new(), 0_u64, false);
-        for entry in state.entries() {
-            let mut content = None;
-            if matches!(entry.kind, EntryKind::Span | EntryKind::Summary)
-                && let Some(&index) = entry.spans.first()
-            {
-                let span = state.span(index);
-                if answers::stored_here(state, span) {
-                    if bytes + span.bytes > byte_limit {
-                        cut = true;
-                    } else {
-                        bytes += span.bytes;
-                        match read_back(&mut payloads, span)? {
-                            Ok(read) => content = Some(read),
-                            Err(found) => damaged.push((span.id.clone(), found)),
-                        }
-                    }
-                }
-            }
-            shown.push(Shown { entry, content });
-        }
-        Ok((shown, damaged, cut))
-    }
-
-    /// Reads the copies of these spans back and says what is there now.
-    pub fn durability(
-        &self,
-        key: &SessionKey,
-        spans: &[SpanId],
-    ) -> Result<(Arc<SessionState>, Vec<SpanDurability>), EngineError> {
-        let state = self.state(key)?;
-        let mut payloads = self.store.payloads()?;
-        let now = (self.clock)();
-        let mut found = Vec::with_capacity(spans.len());
-        let mut damaged = Vec::new();
-        for id in spans {
-            let Some(span) = state.find(id) else {
-                found.push(SpanDurability {
-                    span: id.clone(),
-                    outcome: Outcome::NeverRecorded,
-                    digest: None,
-                    verified_at: None,
-                    stored: false,
-                });
-                continue;
-            };
-            let mut outcome = state.outcome(span);
-            let mut stored = answers::stored_here(&state, span);
-            if stored && let Err(found) = read_back(&mut payloads, span)? {
-                tracing::error!(session = %key, span = %id, %found, "a copy is damaged");
-                damaged.push(id.clone());
-                (outcome, stored) = (Outcome::Lossy, false);
-            }
-            found.push(SpanDurability {
-                span: id.clone(),
-                outcome,
-                digest: Some(span.digest),
-                verified_at: if stored { Some(now) } else { span.verified_at },
-                stored,
-            });
-        }
-        let state = match damaged.is_empty() {
-            true => state,
-            false => self.report_damage(key, &damaged, "found by a durability check")?,
-        };
-        Ok((state, found))
-    }
-
-    /// Has the writer confirm damage and record the loss; returns the state after it.
-    fn report_damage(
-        &self,
-        key: &SessionKey,
-        spans: &[SpanId],
-        found: &str,
-    ) -> Result<Arc<SessionState>, EngineError> {
-        let done = self.execute(Request {
-            session: key.clone(),
-            principal: runtime(),
-            command_id: None,
-            expected_version: None,
-            command: Command::ReportDamage { spans: spans.to_vec() },
-        })?;
-        if let Reply::DamageReported { lost, .. } = &done.reply {
-            tracing::error!(session = %key, lost = lost.len(), %found, "copies were lost");
-        }
-        self.state(key)
     }
 
     /// Up to `limit` of a session's events from a version on.
@@ -424,9 +238,9 @@ impl Journal {
         // A writer that has failed takes no message; joining tells why.
         drop(self.inbox.send(Message::Stop));
         let ended = thread.join();
-        if let Some(resent) = self.resent.lock().take() {
-            // It ends with the writer, once it has answered what waits.
-            resent.join().map_err(|_| StoreError::Damaged("a thread panicked".into()))?;
+        for thread in self.beside.lock().drain(..) {
+            // They end with the writer, once they have answered what waits.
+            thread.join().map_err(|_| StoreError::Damaged("a thread panicked".into()))?;
         }
         ended.map_err(|_| StoreError::Damaged("the writer panicked".into()))??;
         Ok(Closed { seq: self.store.head().seq })
@@ -441,7 +255,9 @@ impl Drop for Journal {
     }
 }
 
-/// The runtime's own name as a sender of commands.
-fn runtime() -> Principal {
-    "lacuna".parse().expect("a valid principal")
+fn start<T: Send + 'static>(name: &str, run: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    std::thread::Builder::new()
+        .name(name.into())
+        .spawn(run)
+        .expect("a process that opens a journal can start its threads")
 }

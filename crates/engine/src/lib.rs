@@ -10,15 +10,17 @@ mod again;
 mod batch;
 mod cache;
 mod evidence;
+mod examine;
 mod writer;
 
 mod answers;
 mod reader;
 
 mod journal;
+mod questions;
 mod stats;
 
-pub use answers::{Expanded, Lookup, Slice, SpanDurability};
+pub use answers::{Expanded, Lookup, Slice, SpanDurability, SummaryAccount};
 pub use clock::{Clock, system_clock};
 pub use error::EngineError;
 pub use journal::{Closed, Journal};

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crossbeam_channel::Receiver;
-use lacuna_core::{Context, SessionKey, SessionState, decide};
+use lacuna_core::{Command, Context, Examination, SessionKey, SessionState, decide};
 use lacuna_store::{Snapshot, Store, StoreError};
 
 use crate::again::{Again, Resent};
 use crate::batch::{Author, Batch};
 use crate::cache::{Cache, Holds};
 use crate::evidence;
+use crate::examine::{Examining, INLINE_BYTES};
 use crate::stats::Counters;
 use crate::{Callback, Done, EngineError, Options, Request};
 
@@ -32,6 +33,8 @@ const SNAPSHOTS_WAITING: usize = 16 << 20;
 pub(crate) enum Message {
     /// A command and where its answer goes.
     Command(Box<Request>, Callback),
+    /// A summary that was examined apart from the writer.
+    Examined(Box<Request>, Callback, Result<Box<Examination>, EngineError>),
     /// Write snapshots of everything, checkpoint, and end.
     Stop,
 }
@@ -58,6 +61,9 @@ pub(crate) struct Writer {
     /// Snapshots that go with the next commit.
     snapshots: Vec<Snapshot>,
     again: Again,
+    examining: Examining,
+    /// Summaries that are being examined and will come back.
+    examined_apart: usize,
     /// Sessions that have grown far beyond their snapshot in the batch in the making.
     busy: BTreeSet<SessionKey>,
 }
@@ -70,6 +76,7 @@ impl Writer {
         waiting_bytes: Arc<AtomicUsize>,
         counters: Arc<Counters>,
         again: Again,
+        examining: Examining,
     ) -> Self {
         let sessions = Cache::new(options.cached_spans);
         Self {
@@ -81,6 +88,8 @@ impl Writer {
             sessions,
             snapshots: Vec::new(),
             again,
+            examining,
+            examined_apart: 0,
             busy: BTreeSet::new(),
         }
     }
@@ -93,7 +102,7 @@ impl Writer {
             tracing::error!(%error, "the writer ends; what was not acknowledged may be lost");
             let why = error.to_string();
             while let Ok(message) = self.inbox.try_recv() {
-                if let Message::Command(_, callback) = message {
+                if let Message::Command(_, callback) | Message::Examined(_, callback, _) = message {
                     callback(Err(EngineError::Unavailable(why.clone())));
                 }
             }
@@ -105,29 +114,54 @@ impl Writer {
         loop {
             let mut batch = Batch::after(self.store.head());
             let mut stop = match self.inbox.recv() {
-                Ok(Message::Command(request, callback)) => {
-                    batch = self.handle(*request, callback, batch)?;
-                    false
-                }
-                Ok(Message::Stop) | Err(_) => true,
+                Ok(message) => self.take(message, &mut batch)?,
+                Err(_) => true,
             };
             while !stop
                 && batch.commands() < self.options.batch_commands
                 && batch.bytes() < self.options.batch_bytes
             {
                 match self.inbox.try_recv() {
-                    Ok(Message::Command(request, callback)) => {
-                        batch = self.handle(*request, callback, batch)?;
-                    }
-                    Ok(Message::Stop) => stop = true,
+                    Ok(message) => stop = self.take(message, &mut batch)?,
                     Err(_) => break,
                 }
             }
             self.commit(batch)?;
             if stop {
+                self.await_examined()?;
                 return self.rest();
             }
         }
+    }
+
+    /// Takes one message into the batch; says whether it is the last.
+    fn take(&mut self, message: Message, batch: &mut Batch) -> Result<bool, StoreError> {
+        match message {
+            Message::Command(request, callback) => {
+                self.waiting_bytes.fetch_sub(request.size(), Ordering::Relaxed);
+                self.handle(request, callback, None, batch)?;
+            }
+            Message::Examined(request, callback, examined) => {
+                self.examined_apart -= 1;
+                match examined {
+                    Ok(examined) => self.handle(request, callback, Some(*examined), batch)?,
+                    Err(error) => batch.reply(callback, Err(error)),
+                }
+            }
+            Message::Stop => return Ok(true),
+        }
+        Ok(false)
+    }
+
+    /// What is still being examined comes back and is answered before the writer ends.
+    fn await_examined(&mut self) -> Result<(), StoreError> {
+        while self.examined_apart > 0 {
+            let Ok(message) = self.inbox.recv() else { break };
+            let mut batch = Batch::after(self.store.head());
+            self.take(message, &mut batch)?;
+            self.commit(batch)?;
+        }
+        Ok(())
     }
 
     /// Decides one command within the batch. Where its decision must rest on what is committed,
@@ -135,11 +169,11 @@ impl Writer {
     /// trouble: the request gets the typed error and everybody else goes on.
     fn handle(
         &mut self,
-        request: Request,
+        request: Box<Request>,
         callback: Callback,
-        mut batch: Batch,
-    ) -> Result<Batch, StoreError> {
-        self.waiting_bytes.fetch_sub(request.size(), Ordering::Relaxed);
+        examined: Option<Examination>,
+        batch: &mut Batch,
+    ) -> Result<(), StoreError> {
         let key = request.session.clone();
         let stamp = request.command_id.as_ref().map(|stamp| stamp.id.key());
         let (known, again) = match self.staged(&key) {
@@ -149,30 +183,42 @@ impl Writer {
             }
             Err(error) => {
                 batch.reply(callback, Err(error.into()));
-                return Ok(batch);
+                return Ok(());
             }
         };
-        let rests_on_committed = again.is_some() || !request.command.needs_evidence().is_empty();
+        let summarizes = matches!(request.command, Command::Summarize(_));
+        let rests_on_committed =
+            again.is_some() || summarizes || !request.command.needs_evidence().is_empty();
         if let Some(session) = known
             && rests_on_committed
             && batch.touches(session)
         {
-            self.commit(batch)?;
-            batch = Batch::after(self.store.head());
+            let full = std::mem::replace(batch, Batch::after(self.store.head()));
+            self.commit(full)?;
+            *batch = Batch::after(self.store.head());
         }
         if let (Some(session), Some(version)) = (known, again) {
-            self.again.hand_in(Resent { session, version, request, callback });
-            return Ok(batch);
+            self.again.hand_in(Resent { session, version, request: *request, callback });
+            return Ok(());
         }
-        let answer = self.decide(&key, &request, &mut batch)?;
+        if let Command::Summarize(summarize) = &request.command
+            && examined.is_none()
+            && let Ok(Some(Staged { state, .. })) = self.staged(&key)
+            && evidence::examined_bytes(state, summarize) > INLINE_BYTES
+        {
+            self.examined_apart += usize::from(self.examining.hand_in(request, callback));
+            return Ok(());
+        }
+        let answer = self.decide(&key, &request, examined, batch)?;
         batch.reply(callback, answer);
-        Ok(batch)
+        Ok(())
     }
 
     fn decide(
         &mut self,
         key: &SessionKey,
         request: &Request,
+        examined: Option<Examination>,
         batch: &mut Batch,
     ) -> Result<Result<Done, EngineError>, StoreError> {
         let now = batch.tick((self.options.clock)());
@@ -193,6 +239,15 @@ impl Writer {
             }
             _ => Default::default(),
         };
+        let examination = match (&staged, &request.command, examined) {
+            (Some(staged), Command::Summarize(summarize), None) => {
+                match evidence::examine(&store, &staged.state, summarize) {
+                    Ok(examination) => Some(examination),
+                    Err(error) => return Ok(Err(error.into())),
+                }
+            }
+            (_, _, examined) => examined,
+        };
         let context = Context {
             now,
             next_seq: batch.next_seq(),
@@ -202,6 +257,7 @@ impl Writer {
             expected_version: request.expected_version,
             limits,
             evidence,
+            examination,
         };
         let state = staged.as_ref().map(|staged| &staged.state);
         let decision = match decide(state, &request.command, &context) {
@@ -229,7 +285,7 @@ impl Writer {
                     }
                 }
             }
-            batch.file_payloads(&request.command, &decision.reply, first_seq);
+            batch.file_payloads(&request.command, &decision.reply, first_seq)?;
         }
         Ok(Ok(Done { reply: decision.reply, again: false }))
     }

@@ -64,6 +64,10 @@ pub(crate) enum Command {
     Expand(Expand),
     /// Record a summary of spans; its text comes from a file or standard input
     Summarize(Summarize),
+    /// Judge a summary that somebody else wrote
+    Audit(Audit),
+    /// Prunes that are reversible now, cheapest first
+    Suggest(Suggest),
     /// Declare that two spans contradict each other
     Contradict(Contradict),
     /// Settle a contradiction
@@ -74,6 +78,8 @@ pub(crate) enum Command {
     Tombstones,
     /// The session's events
     History(History),
+    /// What happened to a span; of a summary also what it leaves out
+    Explain(Explain),
     /// End a session: it stays readable
     Close,
     /// List sessions
@@ -275,6 +281,30 @@ pub(crate) struct Summarize {
     /// File with a JSON list of claims
     #[arg(long, value_name = "FILE")]
     pub(crate) claims: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Audit {
+    /// The summary
+    pub(crate) summary: String,
+    /// pass or fail
+    pub(crate) verdict: String,
+    /// A remark, such as what is wrong; may be given more than once
+    #[arg(long = "finding", value_name = "SENTENCE")]
+    pub(crate) findings: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Suggest {
+    /// How many tokens of the window to free
+    #[arg(value_name = "TOKENS")]
+    pub(crate) free_tokens: u64,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Explain {
+    /// The span
+    pub(crate) span: String,
 }
 
 #[derive(Debug, ClapArgs)]

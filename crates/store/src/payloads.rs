@@ -1,9 +1,10 @@
 //! Reading payloads back. Nothing is served whose digest does not match (I10).
 
+use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use lacuna_codec::Pack;
-use lacuna_core::{Digest, SpanState};
+use lacuna_core::{Digest, SpanState, StoredClaims};
 use redb::{ReadOnlyTable, ReadTransaction, ReadableDatabase};
 
 use crate::StoreError;
@@ -43,21 +44,69 @@ impl PayloadReader {
         Ok(Self { packs, chunks, last: None })
     }
 
-    /// Reads a span's payload back and compares its digest.
+    /// Reads a span's content back and compares its digest.
     pub fn read_span(&mut self, span: &SpanState) -> Result<Stored, StoreError> {
-        self.read(span.seq, &span.digest, span.bytes)
+        let behind = span.stored_claims().map_or(0, |claims| claims.bytes);
+        self.read_text(span.seq, &span.digest, span.bytes, behind)
+    }
+
+    /// Reads the claims behind a summary's text of this length back and compares their digest; none
+    /// if none are stored.
+    pub fn read_claims(
+        &mut self,
+        seq: u64,
+        bytes: u64,
+        claims: &StoredClaims,
+    ) -> Result<Option<Stored>, StoreError> {
+        if claims.bytes == 0 {
+            return Ok(None);
+        }
+        let before = usize::try_from(bytes).unwrap_or(usize::MAX);
+        self.part(seq, bytes.saturating_add(claims.bytes), before.., &claims.digest).map(Some)
     }
 
     /// Reads the payload of the event at `seq` back and compares its digest.
     pub fn read(&mut self, seq: u64, digest: &Digest, bytes: u64) -> Result<Stored, StoreError> {
-        let payload = match defensively(|| self.find(seq, bytes)) {
+        self.read_text(seq, digest, bytes, 0)
+    }
+
+    /// Reads a summary's text back and compares its digest. `behind` is the length of the claims that
+    /// stand behind it in the same payload.
+    pub(crate) fn read_text(
+        &mut self,
+        seq: u64,
+        digest: &Digest,
+        bytes: u64,
+        behind: u64,
+    ) -> Result<Stored, StoreError> {
+        let end = match behind {
+            0 => usize::MAX,
+            _ => usize::try_from(bytes).unwrap_or(usize::MAX),
+        };
+        self.part(seq, bytes.saturating_add(behind), ..end, digest)
+    }
+
+    fn part(
+        &mut self,
+        seq: u64,
+        whole: u64,
+        part: impl RangeBounds<usize>,
+        digest: &Digest,
+    ) -> Result<Stored, StoreError> {
+        let payload = match defensively(|| self.find(seq, whole)) {
             Ok(Some(payload)) => payload,
             Ok(None) => return Ok(Stored::Missing),
             Err(StoreError::Damaged(why)) => return Ok(Stored::Damaged(why)),
             Err(error) => return Err(error),
         };
-        if Digest::of(&payload) == *digest {
-            return Ok(Stored::Whole(payload.into()));
+        let bound = |bound: Bound<&usize>, open: usize| match bound {
+            Bound::Included(at) | Bound::Excluded(at) => (*at).min(payload.len()),
+            Bound::Unbounded => open,
+        };
+        let (start, end) = (bound(part.start_bound(), 0), bound(part.end_bound(), payload.len()));
+        let content = &payload[start..end];
+        if Digest::of(content) == *digest {
+            return Ok(Stored::Whole(content.into()));
         }
         Ok(Stored::Damaged("the stored copy does not match its digest".into()))
     }

@@ -239,18 +239,23 @@ impl<'a> Check<'a> {
         recorded: &Recorded,
         payloads: &mut PayloadReader,
     ) -> Result<(), StoreError> {
-        let (span, digest, bytes) = match &recorded.event {
+        let (span, digest, bytes, behind) = match &recorded.event {
             Event::SpanRecorded(e) if e.storage == Storage::Journal => {
-                (&e.span, &e.digest, e.bytes)
+                (&e.span, &e.digest, e.bytes, 0)
             }
-            Event::SummaryRecorded(e) => (&e.span, &e.digest, e.bytes),
+            Event::SummaryRecorded(e) => (&e.span, &e.digest, e.bytes, e.claims.bytes),
             _ => return Ok(()),
         };
-        let found = match payloads.read(recorded.seq, digest, bytes)? {
+        let found = match payloads.read_text(recorded.seq, digest, bytes, behind)? {
             Stored::Whole(payload) => {
                 self.report.payloads += 1;
                 self.report.payload_bytes += payload.len() as u64;
-                return Ok(());
+                let Event::SummaryRecorded(e) = &recorded.event else { return Ok(()) };
+                match payloads.read_claims(recorded.seq, bytes, &e.claims)? {
+                    None | Some(Stored::Whole(_)) => return Ok(()),
+                    Some(Stored::Missing) => "its claims are missing".to_owned(),
+                    Some(Stored::Damaged(why)) => format!("its claims: {why}"),
+                }
             }
             Stored::Missing => "its payload is missing".to_owned(),
             Stored::Damaged(why) => why,

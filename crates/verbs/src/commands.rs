@@ -3,10 +3,10 @@
 use lacuna_core::{Command, Content, Digest, Reply, SessionKey};
 use lacuna_engine::{Done, EngineError, Request};
 use lacuna_wire::session::{
-    AppendReply, AppendRequest, CloseReply, CloseRequest, ContradictReply, ContradictRequest,
-    Identified, OpenReply, OpenRequest, PruneReplyBody, PruneRequest, ResolveRequest, RestoreReply,
-    RestoreRequest, SummarizeReply, SummarizeRequest, VersionReply, contradiction_id,
-    contradiction_number, span_ids,
+    AppendReply, AppendRequest, AuditReplyBody, AuditRequest, CloseReply, CloseRequest,
+    ContradictReply, ContradictRequest, Identified, OpenReply, OpenRequest, PruneReplyBody,
+    PruneRequest, ResolveRequest, RestoreReply, RestoreRequest, SummarizeReply, SummarizeRequest,
+    VersionReply, contradiction_id, contradiction_number, span_ids,
 };
 use lacuna_wire::{WireError, fingerprint, parse};
 use serde::Serialize;
@@ -28,6 +28,7 @@ pub(crate) fn begin(call: &Call<'_>, key: SessionKey, inner: &Inner) -> Result<W
         "prune" => plain(body, |request: &PruneRequest| request.command())?,
         "restore" => plain(body, |request: &RestoreRequest| request.command())?,
         "summarize" => plain(body, |request: &SummarizeRequest| request.command())?,
+        "audit" => plain(body, |request: &AuditRequest| request.command())?,
         "contradict" => plain(body, |request: &ContradictRequest| {
             Ok(Command::Contradict { spans: span_ids(&request.spans)?, note: request.note.clone() })
         })?,
@@ -135,15 +136,18 @@ fn reply(done: &Done, key: &SessionKey, journal: &str, max: usize) -> Result<Vec
             },
             max,
         ),
-        Reply::Summarized { summary, handle, version } => encode(&SummarizeReply {
-            status: "accepted".into(),
-            summary: summary.to_string(),
-            handle: handle.to_string(),
-            version: *version,
-            findings: Vec::new(),
-            omitted_identifiers: Vec::new(),
-            duplicate: again,
-        }),
+        Reply::Summarized(reply) => {
+            let mut body = SummarizeReply::from(reply.as_ref());
+            body.duplicate = again;
+            summarize_reply(body, max)
+        }
+        Reply::Audited(reply) => {
+            let mut body = AuditReplyBody::from(reply.as_ref());
+            body.duplicate = again;
+            let kept = fitting(&body.findings, max)?;
+            body.findings.truncate(kept);
+            encode(&body)
+        }
         Reply::Pruned(reply) => {
             let mut body = PruneReplyBody::from(reply.as_ref());
             body.duplicate = again;
@@ -184,6 +188,30 @@ fn append_reply(mut body: AppendReply, max: usize) -> Result<Vec<u8>, WireError>
     let kept = fitting(&body.spans, max)?;
     body.spans_omitted = (body.spans.len() - kept) as u64;
     body.spans.truncate(kept);
+    encode(&body)
+}
+
+/// The verdict always travels; of what is told beside it, as much as fits.
+fn summarize_reply(mut body: SummarizeReply, max: usize) -> Result<Vec<u8>, WireError> {
+    let whole = encode(&body)?;
+    if whole.len() <= max {
+        return Ok(whole);
+    }
+    let omitted = std::mem::take(&mut body.omitted_identifiers);
+    let findings = std::mem::take(&mut body.findings);
+    let mut room = max.saturating_sub(encode(&body)?.len());
+    let kept = fitting(&findings, room)?;
+    body.findings_omitted = (findings.len() - kept) as u64;
+    body.findings = findings;
+    body.findings.truncate(kept);
+    room = max.saturating_sub(encode(&body)?.len());
+    body.omitted_identifiers = omitted;
+    body.omitted_identifiers.truncate(fitting(&body.omitted_identifiers, room)?);
+    let cut = encode(&body)?;
+    if cut.len() <= max {
+        return Ok(cut);
+    }
+    body.omitted_identifiers.clear();
     encode(&body)
 }
 

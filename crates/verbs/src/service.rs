@@ -105,9 +105,8 @@ impl Service {
                 })))
             }
             "put-chunk" | "put-close" => self.0.uploads.begin(call, &key).map(Work::Done),
-            "expand" | "window" | "durability" | "tombstones" | "history" => {
-                Ok(queries::begin(call, key))
-            }
+            "expand" | "window" | "durability" | "tombstones" | "history" | "suggest"
+            | "explain" => Ok(queries::begin(call, key)),
             _ => commands::begin(call, key, &self.0),
         }
     }

@@ -1,7 +1,7 @@
 //! Events as JSON, for `history` and the feed. They carry no content of spans.
 
 use lacuna_core::event::{Event, PrunedSpan, Recorded, SpanRecorded};
-use lacuna_core::{Cause, Handle, SessionKey, SpanId, Storage, Timestamp, tombstone_text};
+use lacuna_core::{Cause, Finding, Handle, SessionKey, SpanId, Storage, Timestamp, tombstone_text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -93,7 +93,29 @@ fn fields(recorded: &Recorded) -> Map<String, Value> {
             "tokens": e.tokens,
             "handle": Handle::new(&e.span, &e.digest).to_string(),
             // Claims are content: only their number travels.
-            "claims": e.claims.len(),
+            "claims": e.claims.count,
+            "asked": e.asked,
+            "status": e.status.word(),
+            "findings": findings(&e.findings),
+            "depth": e.depth,
+            "identifiers": e.identifiers,
+            "identifiers_kept": e.identifiers_kept,
+        }),
+        Event::SummaryAudited(e) => json!({
+            "summary": e.summary,
+            "verdict": if e.pass { "pass" } else { "fail" },
+            "status": if e.accepted { "accepted" } else { "rejected" },
+            "findings": findings(&e.findings),
+            // What an auditor writes may quote a span: only what it points at travels.
+            "remarks": e.notes.iter().map(|note| json!({
+                "claim": note.claim,
+                "span": note.span,
+            })).collect::<Vec<_>>(),
+        }),
+        Event::AlertRaised(e) => json!({
+            "alert": e.alert.word(),
+            "spans": e.spans,
+            "message": e.message,
         }),
         Event::PruneExecuted(e) => json!({
             "directive": e.directive.to_string(),
@@ -146,6 +168,21 @@ fn fields(recorded: &Recorded) -> Map<String, Value> {
     let Value::Object(mut fields) = value else { return Map::new() };
     fields.retain(|_, value| !value.is_null());
     fields
+}
+
+/// Findings without their sentences, which repeat words of the claims.
+fn findings(findings: &[Finding]) -> Vec<Value> {
+    let finding = |finding: &Finding| {
+        let mut value = json!({ "code": finding.code.word() });
+        if let Some(claim) = finding.claim {
+            value["claim"] = claim.into();
+        }
+        if let Some(span) = &finding.span {
+            value["span"] = span.as_str().into();
+        }
+        value
+    };
+    findings.iter().map(finding).collect()
 }
 
 fn span_recorded(e: &SpanRecorded) -> Value {

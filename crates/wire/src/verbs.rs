@@ -71,7 +71,17 @@ pub const SESSION_VERBS: &[VerbSpec] = &[
     verb::<s::RestoreRequest, s::RestoreReply>(Session, "restore", "puts pruned spans back"),
     verb::<s::ExpandRequest, s::ExpandReply>(Session, "expand", "answers what a handle leads to"),
     verb::<s::WindowRequest, s::WindowReply>(Session, "window", "reads what the model is shown"),
-    verb::<s::SummarizeRequest, s::SummarizeReply>(Session, "summarize", "records a summary"),
+    verb::<s::SummarizeRequest, s::SummarizeReply>(
+        Session,
+        "summarize",
+        "records a summary, or refuses it and says what to change",
+    ),
+    verb::<s::AuditRequest, s::AuditReplyBody>(Session, "audit", "judges somebody else's summary"),
+    verb::<s::SuggestRequest, s::SuggestReply>(
+        Session,
+        "suggest",
+        "ranks prunes that are reversible now",
+    ),
     verb::<s::ContradictRequest, s::ContradictReply>(
         Session,
         "contradict",
@@ -89,6 +99,7 @@ pub const SESSION_VERBS: &[VerbSpec] = &[
         "reads the ledger of what was lost",
     ),
     verb::<s::HistoryRequest, s::HistoryReply>(Session, "history", "reads the session's events"),
+    verb::<s::ExplainRequest, s::ExplainReply>(Session, "explain", "tells what happened to a span"),
     verb::<s::CloseRequest, s::CloseReply>(Session, "close", "ends the session"),
 ];
 

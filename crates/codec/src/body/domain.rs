@@ -1,33 +1,32 @@
 //! Between the frozen bodies and the domain's events. Reading checks; writing cannot fail.
 
 use lacuna_core::event::{
-    Cause, Check, Claim, ClaimSource, ContradictionNoted, ContradictionResolved, Cost,
-    LossyCommitted, LostSpan, PruneExecuted, PruneRejected, PrunedSpan, SessionOpened, SpanRead,
-    SpanRecorded, SpanRestored, SummaryRecorded,
+    Cause, Check, ContradictionNoted, ContradictionResolved, Cost, LossyCommitted, LostSpan,
+    PruneExecuted, PruneRejected, PrunedSpan, SessionOpened, SpanRead, SpanRecorded, SpanRestored,
 };
 use lacuna_core::{Digest, DirectiveNo, SessionKey, Source, SpanId, Storage, Timestamp};
 
 use super::v1::{
-    ClaimSourceV1, ClaimV1, ContradictionNotedV1, ContradictionResolvedV1, LossyCommittedV1,
-    LostSpanV1, Pairs, PruneExecutedV1, PruneRejectedV1, PrunedSpanV1, SessionOpenedV1, SourceV1,
-    SpanReadV1, SpanRecordedV1, SpanRestoredV1, SummaryRecordedV1,
+    ContradictionNotedV1, ContradictionResolvedV1, LossyCommittedV1, LostSpanV1, Pairs,
+    PruneExecutedV1, PruneRejectedV1, PrunedSpanV1, SessionOpenedV1, SourceV1, SpanReadV1,
+    SpanRecordedV1, SpanRestoredV1,
 };
 use super::words::Numbered;
 use crate::CodecError;
 
-fn id(text: String) -> Result<SpanId, CodecError> {
+pub(super) fn id(text: String) -> Result<SpanId, CodecError> {
     text.parse().map_err(|error| CodecError::damaged("event body", format!("{error}")))
 }
 
-fn ids(texts: Vec<String>) -> Result<Vec<SpanId>, CodecError> {
+pub(super) fn ids(texts: Vec<String>) -> Result<Vec<SpanId>, CodecError> {
     texts.into_iter().map(id).collect()
 }
 
-fn texts(ids: &[SpanId]) -> Vec<String> {
+pub(super) fn texts(ids: &[SpanId]) -> Vec<String> {
     ids.iter().map(ToString::to_string).collect()
 }
 
-fn some(id: Option<&SpanId>) -> Option<String> {
+pub(super) fn some(id: Option<&SpanId>) -> Option<String> {
     id.map(ToString::to_string)
 }
 
@@ -136,54 +135,6 @@ impl TryFrom<SpanRecordedV1> for SpanRecorded {
                 parent: source.parent,
                 time: source.time,
             }),
-        })
-    }
-}
-
-impl From<&SummaryRecorded> for SummaryRecordedV1 {
-    fn from(e: &SummaryRecorded) -> Self {
-        let claims = e.claims.iter().map(|claim| ClaimV1 {
-            text: claim.text.clone(),
-            origin: claim.origin.number(),
-            sources: claim
-                .sources
-                .iter()
-                .map(|s| ClaimSourceV1 { span: s.span.to_string(), quote: s.quote.clone() })
-                .collect(),
-        });
-        Self {
-            span: e.span.to_string(),
-            covers: texts(&e.covers),
-            digest: e.digest.0,
-            bytes: e.bytes,
-            tokens: e.tokens,
-            claims: claims.collect(),
-        }
-    }
-}
-
-impl TryFrom<SummaryRecordedV1> for SummaryRecorded {
-    type Error = CodecError;
-    fn try_from(b: SummaryRecordedV1) -> Result<Self, CodecError> {
-        let claim = |claim: ClaimV1| {
-            let source = |s: ClaimSourceV1| Ok(ClaimSource { span: id(s.span)?, quote: s.quote });
-            Ok(Claim {
-                text: claim.text,
-                origin: Numbered::from_number(claim.origin)?,
-                sources: claim
-                    .sources
-                    .into_iter()
-                    .map(source)
-                    .collect::<Result<_, CodecError>>()?,
-            })
-        };
-        Ok(Self {
-            span: id(b.span)?,
-            covers: ids(b.covers)?,
-            digest: Digest(b.digest),
-            bytes: b.bytes,
-            tokens: b.tokens,
-            claims: b.claims.into_iter().map(claim).collect::<Result<_, CodecError>>()?,
         })
     }
 }

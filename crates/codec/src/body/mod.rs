@@ -1,12 +1,16 @@
 //! Event bodies: one frozen type per kind and version, converted to and from the domain's events.
 
+mod claims;
 mod domain;
+mod summary;
 mod v1;
+mod v2;
 mod words;
 
 #[cfg(test)]
 mod way_out;
 
+pub use claims::{decode_claims, encode_claims};
 use lacuna_core::Event;
 
 use crate::CodecError;
@@ -32,7 +36,7 @@ pub(crate) fn encode(event: &Event) -> Result<(Kind, Vec<u8>), CodecError> {
         }
         Event::SummaryRecorded(e) => (
             registry::SUMMARY_RECORDED,
-            bincode::encode_to_vec(v1::SummaryRecordedV1::from(e), config),
+            bincode::encode_to_vec(v2::SummaryRecordedV2::from(e), config),
         ),
         Event::PruneExecuted(e) => {
             (registry::PRUNE_EXECUTED, bincode::encode_to_vec(v1::PruneExecutedV1::from(e), config))
@@ -59,6 +63,13 @@ pub(crate) fn encode(event: &Event) -> Result<(Kind, Vec<u8>), CodecError> {
             bincode::encode_to_vec(v1::ContradictionResolvedV1::from(e), config),
         ),
         Event::SessionClosed => (registry::SESSION_CLOSED, Ok(Vec::new())),
+        Event::SummaryAudited(e) => (
+            registry::SUMMARY_AUDITED,
+            bincode::encode_to_vec(v1::SummaryAuditedV1::from(e), config),
+        ),
+        Event::AlertRaised(e) => {
+            (registry::ALERT_RAISED, bincode::encode_to_vec(v1::AlertRaisedV1::from(e), config))
+        }
     };
     let encoded = encoded.map_err(|error| CodecError::damaged("event body", error.to_string()))?;
     let size = encoded.len();
@@ -91,9 +102,10 @@ pub(crate) fn decode(number: u16, version: u16, body: &[u8]) -> Result<Event, Co
         registry::SPAN_RECORDED => {
             Event::SpanRecorded(read::<v1::SpanRecordedV1>(kind, body)?.try_into()?)
         }
-        registry::SUMMARY_RECORDED => {
-            Event::SummaryRecorded(read::<v1::SummaryRecordedV1>(kind, body)?.try_into()?)
-        }
+        registry::SUMMARY_RECORDED => Event::SummaryRecorded(match version {
+            1 => read::<v1::SummaryRecordedV1>(kind, body)?.try_into()?,
+            _ => read::<v2::SummaryRecordedV2>(kind, body)?.try_into()?,
+        }),
         registry::PRUNE_EXECUTED => {
             Event::PruneExecuted(read::<v1::PruneExecutedV1>(kind, body)?.try_into()?)
         }
@@ -112,6 +124,12 @@ pub(crate) fn decode(number: u16, version: u16, body: &[u8]) -> Result<Event, Co
         }
         registry::CONTRADICTION_RESOLVED => {
             Event::ContradictionResolved(read::<v1::ContradictionResolvedV1>(kind, body)?.into())
+        }
+        registry::SUMMARY_AUDITED => {
+            Event::SummaryAudited(read::<v1::SummaryAuditedV1>(kind, body)?.try_into()?)
+        }
+        registry::ALERT_RAISED => {
+            Event::AlertRaised(read::<v1::AlertRaisedV1>(kind, body)?.try_into()?)
         }
         registry::SESSION_CLOSED if body.is_empty() => Event::SessionClosed,
         _ => return Err(CodecError::damaged(kind.name, "its body does not fit its kind")),

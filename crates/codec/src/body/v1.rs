@@ -123,4 +123,30 @@ frozen! {
         note: Option<String>,
     }
     struct ContradictionResolvedV1 { contradiction: u32, note: String }
+    /// `at`: a range of bytes in the claim's text, or in the summary's if there is no claim.
+    struct FindingV1 {
+        code: u8,
+        claim: Option<u32>,
+        span: Option<String>,
+        at: Option<TextRangeV1>,
+    }
+    struct TextRangeV1 { start: u32, end: u32 }
+    struct AuditNoteV1 {
+        code: Option<String>,
+        claim: Option<u32>,
+        span: Option<String>,
+        message: Option<String>,
+    }
+    struct SummaryAuditedV1 {
+        summary: String,
+        pass: bool,
+        accepted: bool,
+        findings: Vec<FindingV1>,
+        notes: Vec<AuditNoteV1>,
+    }
+    struct AlertRaisedV1 { alert: u8, spans: Vec<String>, message: String }
+    /// The stored form of a summary's claims, behind its text in the payload.
+    struct ClaimsV1 { claims: Vec<ClaimV1> }
 }
+
+pub(super) use frozen;

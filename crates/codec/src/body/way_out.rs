@@ -11,7 +11,7 @@ use std::path::Path;
 use wincode::config::{Config, Configuration};
 use wincode::{SchemaRead, SchemaWrite};
 
-use super::{MAX_BODY, v1};
+use super::{MAX_BODY, v1, v2};
 use crate::registry::KINDS;
 
 /// Decodes with both, compares, encodes with both, compares.
@@ -32,6 +32,11 @@ where
 
 fn same_of_kind<C: Config + Copy>(config: C, kind: &str, name: &str, body: &[u8]) {
     match kind {
+        "summary-recorded" if name.contains(".v2.") => {
+            same::<v2::SummaryRecordedV2, C>(config, name, body);
+        }
+        "summary-audited" => same::<v1::SummaryAuditedV1, C>(config, name, body),
+        "alert-raised" => same::<v1::AlertRaisedV1, C>(config, name, body),
         "session-opened" => same::<v1::SessionOpenedV1, C>(config, name, body),
         "span-recorded" => same::<v1::SpanRecordedV1, C>(config, name, body),
         "summary-recorded" => same::<v1::SummaryRecordedV1, C>(config, name, body),
@@ -70,6 +75,14 @@ fn wincode_reads_and_writes_every_golden_body() {
         let files = proved.iter().filter(|name| *name == kind.name).count();
         assert!(files >= 3, "{} was proved {files} times", kind.name);
     }
+}
+
+#[test]
+fn wincode_reads_and_writes_the_golden_claims() {
+    let config = Configuration::default().with_varint_encoding();
+    let golden = "../../schemas/golden/storage/claims.v1.1.bin";
+    let stored = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(golden)).unwrap();
+    same::<v1::ClaimsV1, _>(config, "claims", &stored[1..]);
 }
 
 #[test]

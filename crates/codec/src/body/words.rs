@@ -1,7 +1,8 @@
 //! Numbers of the words in event bodies. Given once, never reused.
 
 use lacuna_core::{
-    ClaimOrigin, Contract, Origin, PruneMode, Purpose, RejectReason, Role, SpanKind, TokensFrom,
+    Alert, ClaimOrigin, Contract, FindingCode, Origin, PruneMode, Purpose, RejectReason, Role,
+    SpanKind, SummaryStatus, TokensFrom,
 };
 
 use crate::CodecError;
@@ -54,6 +55,14 @@ numbered!(RejectReason, "reject reason", {
     9 = DurabilityTooShort, 10 = EmptyDirective, 11 = UnknownReplacement,
     12 = SummaryNotAccepted, 13 = SummaryNotAudited,
 });
+numbered!(SummaryStatus, "summary status", { 1 = Accepted, 2 = NeedsAudit, 3 = Rejected });
+numbered!(FindingCode, "finding code", {
+    1 = UnsourcedClaim, 2 = UnknownSource, 3 = SourceNotPrimary, 4 = SourceUnrecoverable,
+    5 = OriginUpgraded, 6 = HedgeDropped, 7 = AnchorNotInSource, 8 = DisconfirmingRemoved,
+    9 = SelfAudited, 10 = AuditorWithoutEvidence, 11 = AuthorWithoutEvidence,
+    12 = ReserveBreached, 13 = SummaryGrew, 14 = EmptySummary,
+});
+numbered!(Alert, "alert", { 1 = SummariesRefused });
 
 #[cfg(test)]
 mod tests {
@@ -78,5 +87,8 @@ mod tests {
         complete(PruneMode::ALL);
         complete(Purpose::ALL);
         complete(RejectReason::ALL);
+        complete(SummaryStatus::ALL);
+        complete(FindingCode::ALL);
+        complete(Alert::ALL);
     }
 }

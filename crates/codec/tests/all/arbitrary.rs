@@ -1,14 +1,15 @@
 //! Strategies for events of every kind with any values.
 
 use lacuna_core::event::{
-    Cause, Check, Claim, ClaimSource, ContradictionNoted, ContradictionResolved, Cost, Event,
+    AlertRaised, AuditNote, Cause, Check, ContradictionNoted, ContradictionResolved, Cost, Event,
     LossyCommitted, LostSpan, PruneExecuted, PruneRejected, PrunedSpan, Recorded, SessionOpened,
-    SpanRead, SpanRecorded, SpanRestored, SummaryRecorded,
+    SpanRead, SpanRecorded, SpanRestored, StoredClaims, SummaryAudited, SummaryRecorded,
+    SummaryStatus,
 };
 use lacuna_core::{
-    ClaimOrigin, CommandStamp, Contract, Digest, DirectiveNo, Origin, PruneMode, Purpose,
-    RejectReason, Role, SessionKey, SessionNo, Source, SpanId, SpanKind, Storage, Timestamp,
-    TokensFrom,
+    Alert, CommandStamp, Contract, Digest, DirectiveNo, Finding, FindingCode, Origin, PruneMode,
+    Purpose, RejectReason, Role, SessionKey, SessionNo, Source, SpanId, SpanKind, Storage,
+    Timestamp, TokensFrom,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option::of;
@@ -87,23 +88,53 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn claim()(
-        text in text(),
-        origin in select(ClaimOrigin::ALL),
-        sources in vec((id(), of(text())), 0..4),
-    ) -> Claim {
-        let sources = sources.into_iter().map(|(span, quote)| ClaimSource { span, quote });
-        Claim { text, origin, sources: sources.collect() }
+    fn finding()(
+        code in select(FindingCode::ALL),
+        (claim, at) in any::<(Option<u32>, Option<(u32, u32)>)>(),
+        span in of(id()),
+    ) -> Finding {
+        Finding { code, claim, span, at }
     }
 }
 
 prop_compose! {
     fn summary()(
         (span, covers, digest) in (id(), ids(), digest()),
-        (bytes, tokens) in any::<(u64, u32)>(),
-        claims in vec(claim(), 0..4),
+        (bytes, tokens, count, claim_bytes) in any::<(u64, u32, u32, u64)>(),
+        (claim_digest, cites, asked) in (digest(), ids(), of(id())),
+        (status, findings) in (select(SummaryStatus::ALL), vec(finding(), 0..4)),
+        (depth, tag_tokens, identifiers, identifiers_kept) in any::<(u32, u32, u32, u32)>(),
     ) -> Event {
-        Event::SummaryRecorded(SummaryRecorded { span, covers, digest, bytes, tokens, claims })
+        let claims = StoredClaims { count, bytes: claim_bytes, digest: claim_digest };
+        Event::SummaryRecorded(SummaryRecorded {
+            span, covers, digest, bytes, tokens, claims, cites, asked, status, findings, depth,
+            tag_tokens, identifiers, identifiers_kept,
+        })
+    }
+}
+
+prop_compose! {
+    fn note()(
+        (code, message, span) in (of(text()), of(text()), of(id())),
+        claim in any::<Option<u32>>(),
+    ) -> AuditNote {
+        AuditNote { code, claim, span, message }
+    }
+}
+
+prop_compose! {
+    fn audited()(
+        summary in id(),
+        (pass, accepted) in any::<(bool, bool)>(),
+        (findings, notes) in (vec(finding(), 0..4), vec(note(), 0..4)),
+    ) -> Event {
+        Event::SummaryAudited(SummaryAudited { summary, pass, accepted, findings, notes })
+    }
+}
+
+prop_compose! {
+    fn alert()(alert in select(Alert::ALL), spans in ids(), message in text()) -> Event {
+        Event::AlertRaised(AlertRaised { alert, spans, message })
     }
 }
 
@@ -192,6 +223,8 @@ pub(crate) fn kinds() -> Vec<BoxedStrategy<Event>> {
             })
             .boxed(),
         Just(Event::SessionClosed).boxed(),
+        audited().boxed(),
+        alert().boxed(),
     ]
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use lacuna_codec::{KINDS, decode_event, encode_event, event_hash};
+use lacuna_core::Recorded;
 
 use crate::{blessing, json, samples, schemas};
 
@@ -35,10 +36,34 @@ fn golden_events_decode_to_their_values_and_encode_to_their_bytes() {
     }
 }
 
+/// Version 1 of a summary held its claims itself. They are counted; what they cite is known.
+#[test]
+fn golden_summaries_of_version_1_are_read() {
+    for (name, expected) in samples::summaries_of_version_1() {
+        let stored = std::fs::read(folder().join(format!("{name}.bin"))).unwrap();
+        let twin = std::fs::read(folder().join(format!("{name}.json"))).unwrap();
+        let twin: serde_json::Value = serde_json::from_slice(&twin).unwrap();
+        let decoded = decode_event(&stored).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(decoded, Recorded { hash: decoded.hash, ..expected }, "{name}");
+        assert_eq!(event_hash(&stored).to_string(), twin["hash"], "{name} has another hash");
+        let (read, body) = (json::recorded(&decoded), &twin["body"]);
+        for field in ["span", "covers", "digest", "bytes", "tokens"] {
+            assert_eq!(read["body"][field], body[field], "{name}: {field}");
+        }
+        let claims = body["claims"].as_array().unwrap();
+        assert_eq!(read["body"]["claims"]["count"], claims.len(), "{name}");
+        let sources = claims.iter().flat_map(|claim| claim["sources"].as_array().unwrap());
+        let cited: BTreeSet<&str> = sources.map(|s| s["span"].as_str().unwrap()).collect();
+        let cites = read["body"]["cites"].as_array().unwrap();
+        assert_eq!(cites.iter().map(|s| s.as_str().unwrap()).collect::<BTreeSet<_>>(), cited);
+    }
+}
+
 #[test]
 fn every_kind_and_version_has_three_golden_files_and_none_stands_alone() {
     let expected: BTreeSet<String> = samples::golden()
         .into_iter()
+        .chain(samples::summaries_of_version_1())
         .flat_map(|(name, _)| [format!("{name}.bin"), format!("{name}.json")])
         .collect();
     let entries = std::fs::read_dir(folder()).unwrap();

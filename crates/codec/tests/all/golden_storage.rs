@@ -7,10 +7,10 @@
 use std::path::PathBuf;
 
 use lacuna_codec::{
-    Block, BlockBuilder, Pack, PackBuilder, SNAPSHOT_FORMAT, block_hash, decode_snapshot,
-    encode_snapshot,
+    Block, BlockBuilder, Pack, PackBuilder, SNAPSHOT_FORMAT, block_hash, decode_claims,
+    decode_snapshot, encode_claims, encode_snapshot,
 };
-use lacuna_core::{Digest, Event, Recorded};
+use lacuna_core::{Claim, ClaimOrigin, ClaimSource, Digest, Event, Recorded};
 use serde_json::{Value, json};
 
 use crate::{blessing, blocks, json, samples, schemas, snapshots};
@@ -52,13 +52,31 @@ fn events() -> Vec<Recorded> {
     (65_536..).zip(second).map(|(seq, (_, recorded))| Recorded { seq, ..recorded }).collect()
 }
 
+/// A block as the first release wrote it: eleven kinds, summaries in version 1.
+#[test]
+fn a_golden_block_of_the_first_kinds_is_read() {
+    let mut expected = events();
+    expected.truncate(11);
+    expected[2].event = samples::summaries_of_version_1().swap_remove(1).1.event;
+    let stored = std::fs::read(path("block.v1.1.bin")).unwrap();
+    let block = Block::open(&stored).unwrap();
+    let read: Vec<Recorded> = block.events().collect::<Result<_, _>>().unwrap();
+    let unhashed = |event: &Recorded| Recorded { hash: Digest::default(), ..event.clone() };
+    let read: Vec<Recorded> = read.iter().map(unhashed).collect();
+    assert_eq!(read, expected);
+    let twin: Value =
+        serde_json::from_slice(&std::fs::read(path("block.v1.1.json")).unwrap()).unwrap();
+    assert_eq!(twin["hash"], block_hash(&stored).to_string());
+    assert_eq!((twin["count"].as_u64(), twin["first"].as_u64()), (Some(11), Some(65_536)));
+}
+
 #[test]
 fn a_golden_block_of_every_kind_is_read() {
     let mut expected = events();
     let mut builder = BlockBuilder::default();
     expected.iter_mut().for_each(|recorded| builder.push(recorded).unwrap());
     let encoded = builder.finish(&Digest::of(b"previous block"));
-    let stored = committed("block.v1.1", &encoded, read_block);
+    let stored = committed("block.v1.3", &encoded, read_block);
     assert_eq!(stored[4], ZSTD);
     let read: Vec<_> = Block::open(&stored).unwrap().events().collect::<Result<_, _>>().unwrap();
     assert_eq!(read, expected);
@@ -146,13 +164,65 @@ fn a_golden_snapshot_is_read() {
 }
 
 #[test]
+fn a_golden_snapshot_of_an_older_format_is_passed_over() {
+    let stored = std::fs::read(path("snapshot.v1.1.bin")).unwrap();
+    assert_eq!(decode_snapshot(&stored), Ok(None));
+}
+
+fn read_claims(stored: &[u8]) -> Value {
+    let claims = decode_claims(stored).unwrap();
+    json!(
+        claims
+            .iter()
+            .map(|claim| json!({
+                "text": claim.text,
+                "origin": claim.origin.word(),
+                "sources": claim.sources.iter().map(|source| json!({
+                    "span": source.span.as_str(),
+                    "quote": source.quote,
+                })).collect::<Vec<_>>(),
+            }))
+            .collect::<Vec<_>>()
+    )
+}
+
+#[test]
+fn golden_claims_are_read() {
+    let source = |span: &str, quote: Option<&str>| ClaimSource {
+        span: samples::id(span),
+        quote: quote.map(Into::into),
+    };
+    let claim = |text: &str, origin, sources| Claim { text: text.into(), origin, sources };
+    let claims = vec![
+        claim("It failed.", ClaimOrigin::ToolOutput, vec![source("s1", Some("failed"))]),
+        claim(samples::TEXT, ClaimOrigin::Hedged, vec![source("s1", None), source("s2", Some(""))]),
+        claim("", ClaimOrigin::UserSaid, Vec::new()),
+        claim(&"n".repeat(65_536), ClaimOrigin::Inferred, vec![source("a", None); 251]),
+    ];
+    let (at, encoded) = encode_claims(&claims).unwrap();
+    assert_eq!((at.count, at.bytes, at.digest), (4, encoded.len() as u64, Digest::of(&encoded)));
+    let stored = committed("claims.v1.1", &encoded, read_claims);
+    assert_eq!(stored, encoded);
+    assert_eq!(decode_claims(&stored), Ok(claims));
+}
+
+#[test]
 fn no_golden_file_stands_alone() {
     let entries = std::fs::read_dir(path("")).unwrap();
     let mut found: Vec<String> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     found.sort();
-    let names =
-        ["block.v1.1", "block.v1.2", "pack.v1.1", "pack.v1.2", "pack.v1.3", "snapshot.v1.1"];
+    let names = [
+        "block.v1.1",
+        "block.v1.2",
+        "block.v1.3",
+        "claims.v1.1",
+        "pack.v1.1",
+        "pack.v1.2",
+        "pack.v1.3",
+        "snapshot.v1.1",
+        "snapshot.v2.1",
+    ];
     let expected: Vec<String> =
         names.iter().flat_map(|name| [format!("{name}.bin"), format!("{name}.json")]).collect();
     assert_eq!(found, expected);

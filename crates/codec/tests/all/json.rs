@@ -3,7 +3,7 @@
 
 use lacuna_codec::KINDS;
 use lacuna_core::event::{Cause, Event, PrunedSpan, Recorded};
-use lacuna_core::{SessionState, SpanId, Storage};
+use lacuna_core::{Finding, SessionState, SpanId, Storage};
 use serde_json::{Value, json};
 
 pub(crate) fn recorded(recorded: &Recorded) -> Value {
@@ -53,6 +53,11 @@ fn pruned(spans: &[PrunedSpan]) -> Vec<Value> {
     spans.iter().map(span).collect()
 }
 
+fn findings(findings: &[Finding]) -> Vec<Value> {
+    let finding = |f: &Finding| json!({ "code": f.code.word(), "claim": f.claim, "span": id(&f.span), "at": f.at });
+    findings.iter().map(finding).collect()
+}
+
 fn event(event: &Event) -> Value {
     match event {
         Event::SessionOpened(e) => json!({
@@ -93,14 +98,36 @@ fn event(event: &Event) -> Value {
             "digest": e.digest.to_string(),
             "bytes": e.bytes,
             "tokens": e.tokens,
-            "claims": e.claims.iter().map(|claim| json!({
-                "text": claim.text,
-                "origin": claim.origin.word(),
-                "sources": claim.sources.iter().map(|source| json!({
-                    "span": source.span.as_str(),
-                    "quote": source.quote,
-                })).collect::<Vec<_>>(),
+            "claims": {
+                "count": e.claims.count,
+                "bytes": e.claims.bytes,
+                "digest": e.claims.digest.to_string(),
+            },
+            "cites": ids(&e.cites),
+            "asked": id(&e.asked),
+            "status": e.status.word(),
+            "findings": findings(&e.findings),
+            "depth": e.depth,
+            "tag_tokens": e.tag_tokens,
+            "identifiers": e.identifiers,
+            "identifiers_kept": e.identifiers_kept,
+        }),
+        Event::SummaryAudited(e) => json!({
+            "summary": e.summary.as_str(),
+            "pass": e.pass,
+            "accepted": e.accepted,
+            "findings": findings(&e.findings),
+            "notes": e.notes.iter().map(|note| json!({
+                "code": note.code,
+                "claim": note.claim,
+                "span": id(&note.span),
+                "message": note.message,
             })).collect::<Vec<_>>(),
+        }),
+        Event::AlertRaised(e) => json!({
+            "alert": e.alert.word(),
+            "spans": ids(&e.spans),
+            "message": e.message,
         }),
         Event::PruneExecuted(e) => json!({
             "directive": e.directive.0,

@@ -1,15 +1,17 @@
 //! The events behind the golden files: the smallest, an ordinary and the largest of every kind.
 //! They are written out by hand and change only together with the files in `schemas/golden`.
 
+use lacuna_codec::KINDS;
 use lacuna_core::event::{
-    Cause, Check, Claim, ClaimSource, ContradictionNoted, ContradictionResolved, Cost, Event,
+    AlertRaised, AuditNote, Cause, Check, ContradictionNoted, ContradictionResolved, Cost, Event,
     LossyCommitted, LostSpan, PruneExecuted, PruneRejected, PrunedSpan, Recorded, SessionOpened,
-    SpanRead, SpanRecorded, SpanRestored, SummaryRecorded,
+    SpanRead, SpanRecorded, SpanRestored, StoredClaims, SummaryAudited, SummaryRecorded,
+    SummaryStatus,
 };
 use lacuna_core::{
-    ClaimOrigin, CommandStamp, Contract, Digest, DirectiveNo, Origin, PruneMode, Purpose,
-    RejectReason, Role, SessionKey, SessionNo, Source, SpanId, SpanKind, Storage, Timestamp,
-    TokensFrom,
+    Alert, CommandStamp, Contract, Digest, DirectiveNo, Finding, FindingCode, Origin, PruneMode,
+    Purpose, RejectReason, Role, SessionKey, SessionNo, Source, SpanId, SpanKind, Storage,
+    Timestamp, TokensFrom,
 };
 
 /// Outside the basic plane, combining, right to left, and a byte order mark.
@@ -78,11 +80,14 @@ pub(crate) fn golden() -> Vec<(String, Recorded)> {
             })
             .to_vec(),
         vec![Event::SessionClosed; 3],
+        audited(),
+        alerts(),
     ];
     let mut all = Vec::new();
     for events in kinds {
         for (number, event) in (1..).zip(events) {
-            let name = format!("{}.v1.{number}", event.kind());
+            let kind = KINDS.iter().find(|kind| kind.name == event.kind()).unwrap();
+            let name = format!("{}.v{}.{number}", kind.name, kind.version);
             all.push((name, recorded((number - 1) % 3, event)));
         }
     }
@@ -180,29 +185,147 @@ fn spans() -> Vec<Event> {
     [smallest, ordinary, largest].into_iter().chain(boundaries).map(Event::SpanRecorded).collect()
 }
 
+fn finding(code: FindingCode, claim: Option<u32>, span: Option<&str>) -> Finding {
+    Finding { claim, span: span.map(id), ..Finding::new(code) }
+}
+
 fn summaries() -> Vec<Event> {
-    let source = |span: &str, quote: Option<&str>| ClaimSource {
-        span: id(span),
-        quote: quote.map(Into::into),
+    let smallest = SummaryRecorded {
+        span: id("a"),
+        covers: Vec::new(),
+        digest: Digest::default(),
+        bytes: 0,
+        tokens: 0,
+        claims: StoredClaims::default(),
+        cites: Vec::new(),
+        asked: None,
+        status: SummaryStatus::Accepted,
+        findings: Vec::new(),
+        depth: 0,
+        tag_tokens: 0,
+        identifiers: 0,
+        identifiers_kept: 0,
     };
-    let claim = |text: &str, origin, sources| Claim { text: text.into(), origin, sources };
-    let claims = vec![
-        claim("It failed.", ClaimOrigin::ToolOutput, vec![source("s1", some("failed").as_deref())]),
-        claim(TEXT, ClaimOrigin::Hedged, vec![source("s1", None), source("s2", Some(""))]),
-        claim("", ClaimOrigin::UserSaid, Vec::new()),
-    ];
-    let many = (0..300).map(|n| claim(&n.to_string(), ClaimOrigin::Inferred, Vec::new())).collect();
+    let ordinary = SummaryRecorded {
+        span: id("sum_1"),
+        covers: ids(1..=2),
+        digest: Digest::of(b"summary"),
+        bytes: 250,
+        tokens: 65_535,
+        claims: StoredClaims { count: 3, bytes: 251, digest: Digest::of(b"claims") },
+        cites: ids(1..=3),
+        status: SummaryStatus::NeedsAudit,
+        depth: 1,
+        tag_tokens: 12,
+        identifiers: 300,
+        identifiers_kept: 250,
+        ..smallest.clone()
+    };
+    let refused = SummaryRecorded {
+        span: id("sum_1:refused1"),
+        asked: Some(id("sum_1")),
+        status: SummaryStatus::Rejected,
+        findings: FindingCode::ALL
+            .iter()
+            .zip(0..)
+            .map(|(&code, n)| Finding {
+                at: (n % 2 == 0).then_some((n, 65_536)),
+                ..finding(code, (n > 2).then_some(n), (n % 3 == 0).then_some("s1"))
+            })
+            .collect(),
+        ..ordinary.clone()
+    };
+    let largest = SummaryRecorded {
+        span: id("sum_2"),
+        covers: ids(1..=300),
+        digest: Digest([0xff; 32]),
+        bytes: u64::MAX,
+        tokens: u32::MAX,
+        claims: StoredClaims { count: u32::MAX, bytes: u64::MAX, digest: Digest([0xff; 32]) },
+        cites: ids(0..=250),
+        depth: u32::MAX,
+        tag_tokens: u32::MAX,
+        identifiers: u32::MAX,
+        identifiers_kept: u32::MAX,
+        ..refused.clone()
+    };
+    [smallest, ordinary, refused, largest].into_iter().map(Event::SummaryRecorded).collect()
+}
+
+/// What the golden files of version 1 are read as, by name: its claims are counted, and what they
+/// cite is known.
+pub(crate) fn summaries_of_version_1() -> Vec<(String, Recorded)> {
     [
-        ("a", Vec::new(), Digest::default(), 0, 0, Vec::new()),
-        ("sum_1", ids(1..=2), Digest::of(b"summary"), 250, 65_535, claims),
-        ("sum_2", ids(1..=300), Digest([0xff; 32]), u64::MAX, u32::MAX, many),
+        ("a", Vec::new(), Digest::default(), 0, 0, 0, Vec::new()),
+        ("sum_1", ids(1..=2), Digest::of(b"summary"), 250, 65_535, 3, ids(1..=2)),
+        ("sum_2", ids(1..=300), Digest([0xff; 32]), u64::MAX, u32::MAX, 300, Vec::new()),
     ]
     .into_iter()
-    .map(|(span, covers, digest, bytes, tokens, claims)| {
-        let span = id(span);
-        Event::SummaryRecorded(SummaryRecorded { span, covers, digest, bytes, tokens, claims })
+    .zip(0..)
+    .map(|((span, covers, digest, bytes, tokens, count, cites), header)| {
+        let event = Event::SummaryRecorded(SummaryRecorded {
+            span: id(span),
+            covers,
+            digest,
+            bytes,
+            tokens,
+            claims: StoredClaims { count, ..StoredClaims::default() },
+            cites,
+            asked: None,
+            status: SummaryStatus::Accepted,
+            findings: Vec::new(),
+            depth: 1,
+            tag_tokens: 0,
+            identifiers: 0,
+            identifiers_kept: 0,
+        });
+        (format!("summary-recorded.v1.{}", header + 1), recorded(header, event))
     })
     .collect()
+}
+
+fn audited() -> Vec<Event> {
+    let note = |code: &str, claim, span: Option<&str>, message: Option<&str>| AuditNote {
+        code: some(code),
+        claim,
+        span: span.map(id),
+        message: message.map(Into::into),
+    };
+    [
+        ("a", false, false, Vec::new(), Vec::new()),
+        ("sum_1", true, true, Vec::new(), vec![note("", Some(0), None, Some(TEXT))]),
+        (
+            "sum_2",
+            true,
+            false,
+            vec![
+                finding(FindingCode::SelfAudited, None, Some("sum_2")),
+                finding(FindingCode::AuditorWithoutEvidence, None, Some("s1")),
+            ],
+            vec![note("hedge_dropped", Some(u32::MAX), Some("s1"), None); 300],
+        ),
+    ]
+    .into_iter()
+    .map(|(summary, pass, accepted, findings, notes)| {
+        Event::SummaryAudited(SummaryAudited {
+            summary: id(summary),
+            pass,
+            accepted,
+            findings,
+            notes,
+        })
+    })
+    .collect()
+}
+
+fn alerts() -> Vec<Event> {
+    [(Vec::new(), ""), (ids(1..=2), TEXT), (ids(1..=300), "look at it")]
+        .into_iter()
+        .map(|(spans, message)| {
+            let alert = Alert::SummariesRefused;
+            Event::AlertRaised(AlertRaised { alert, spans, message: message.into() })
+        })
+        .collect()
 }
 
 fn pruned(n: u32) -> PrunedSpan {

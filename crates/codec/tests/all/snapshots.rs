@@ -38,7 +38,10 @@ pub(crate) fn ordinary() -> SessionState {
             .unwrap()
     };
     let mut events: Vec<Recorded> = (0..10).map(span).collect();
-    events.push(other("summary-recorded.v1.2"));
+    events.push(other("summary-recorded.v2.2"));
+    events.push(other("summary-recorded.v2.3"));
+    events.push(other("summary-audited.v1.2"));
+    events.push(other("span-read.v1.2"));
     events.push(other("contradiction-noted.v1.2"));
     events.push(other("prune-rejected.v1.2"));
     events.push(other("prune-executed.v1.2"));

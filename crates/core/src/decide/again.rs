@@ -1,20 +1,22 @@
 //! The first reply again, from the events that it rested on: what a resent command gets.
 
-use super::{AppendedSpan, Reply, prune};
+use super::{AppendedSpan, Reply, audit, prune, summarize};
 use crate::command::Command;
 use crate::event::Recorded;
-use crate::{Context, Event, Handle, SessionState, SpanId, Storage, Timestamp};
+use crate::{Context, Event, Examination, SessionState, SpanId, Storage, Timestamp};
 
 /// Rebuilds the reply that a command got when it was carried out.
 ///
 /// `before` is the session's state just before the command's first event, `after` just after its
-/// last one, `events` are that command's events. None if they are not what this command makes,
+/// last one, `events` are that command's events; `examination` is made anew for a summary, and
+/// without it the identifiers that it left out are not told again. None if they are not what this command makes,
 /// which a matching request digest rules out.
 pub fn reply_again(
     command: &Command,
     before: Option<&SessionState>,
     after: &SessionState,
     events: &[Recorded],
+    examination: Option<&Examination>,
 ) -> Option<Reply> {
     let first = &events.first()?.event;
     let version = after.version;
@@ -40,11 +42,17 @@ pub fn reply_again(
             }
             Reply::Appended { version, spans: replies, budget: after.budget() }
         }
-        (Command::Summarize(_), Event::SummaryRecorded(event)) => Reply::Summarized {
-            summary: event.span.clone(),
-            handle: Handle::new(&event.span, &event.digest),
-            version,
-        },
+        (Command::Summarize(command), Event::SummaryRecorded(event)) => {
+            let by = &events.first()?.principal;
+            let facts = examination;
+            let reply = summarize::reply_again(event, before?, command, by, facts, version);
+            Reply::Summarized(Box::new(reply))
+        }
+        (Command::Audit(_), Event::SummaryAudited(event)) => {
+            let mut reply = audit::reply(event);
+            reply.version = version;
+            Reply::Audited(Box::new(reply))
+        }
         (Command::Prune(_), Event::PruneExecuted(event)) => {
             let mut reply = prune::executed_reply(event, before?);
             reply.version = version;

@@ -3,6 +3,7 @@
 
 mod again;
 mod append;
+mod audit;
 mod notes;
 mod open;
 mod pairing;
@@ -16,7 +17,9 @@ use crate::{
 };
 
 pub use again::reply_again;
+pub use audit::AuditReply;
 pub use prune::{PruneReply, SpanVerdict, Verdict};
+pub use summarize::{SUMMARY_ATTEMPTS, SummaryReply};
 
 /// What a decision comes to: events to commit and the reply to give once they are durable.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,15 +51,10 @@ pub enum Reply {
         /// The budget after them.
         budget: Budget,
     },
-    /// The summary is recorded.
-    Summarized {
-        /// Its span id.
-        summary: SpanId,
-        /// Its handle.
-        handle: Handle,
-        /// The session's version.
-        version: u64,
-    },
+    /// The summary is checked, and recorded.
+    Summarized(Box<SummaryReply>),
+    /// The audit is recorded, whether it counts or not.
+    Audited(Box<AuditReply>),
     /// The directive is decided, and carried out unless it was refused or a dry run.
     Pruned(Box<PruneReply>),
     /// The spans are back.
@@ -152,6 +150,7 @@ pub fn decide(
         Command::Open(open) => open::decide(Some(state), open, context),
         Command::Append { spans } => append::decide(state, spans, context),
         Command::Summarize(summarize) => summarize::decide(state, summarize, context),
+        Command::Audit(audit) => audit::decide(state, audit, context),
         Command::Prune(prune) => prune::decide(state, prune, context),
         Command::Restore { spans } => restore::decide(state, spans, context),
         Command::Read { span, purpose } => notes::read(state, span, *purpose),

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::{Decision, Reply, bound, bound_remark, budget_after, pairing};
 use crate::command::Prune;
+use crate::contract::{Standing, disconfirming, standing};
 use crate::cost;
 use crate::event::{
     Cause, Check, Cost, LossyCommitted, LostSpan, PruneExecuted, PruneRejected, PrunedSpan,
@@ -14,8 +15,8 @@ use crate::refusal::list;
 use crate::stand_in::tombstone_text;
 use crate::state::{Place, SpanIndex};
 use crate::{
-    Budget, Context, Digest, DirectiveNo, Event, Handle, Outcome, Refusal, SessionState, SpanId,
-    Timestamp,
+    Budget, Context, Digest, DirectiveNo, Event, Handle, Outcome, Principal, Refusal, SessionState,
+    SpanId, Timestamp,
 };
 
 /// The verdict on a directive as a whole.
@@ -185,6 +186,9 @@ fn judge(
     let advice = format!("{} is pinned and stays; prune around it", list(&found));
     reject(RejectReason::Pinned, found, advice)?;
 
+    let leaving: Vec<SpanIndex> = named.iter().filter_map(|id| state.index(id)).collect();
+    judge_disconfirming(state, prune.replace_with.as_ref(), &leaving)?;
+
     let found = those(&|id| state.find(id).is_some_and(|s| s.open_contradictions > 0));
     let advice = format!(
         "{} is a side of an open contradiction; resolve it first, or prune around it",
@@ -192,7 +196,6 @@ fn judge(
     );
     reject(RejectReason::ContradictionProtected, found, advice)?;
 
-    let leaving: Vec<SpanIndex> = named.iter().filter_map(|id| state.index(id)).collect();
     let orphans = pairing::orphans(state, &leaving);
     let advice = format!("a call leaves only with its results: add {}", list(&orphans.results));
     reject(RejectReason::WouldOrphan, orphans.results, advice)?;
@@ -203,7 +206,7 @@ fn judge(
     reject(RejectReason::WouldOrphan, orphans.open_calls, advice)?;
 
     if let Some(summary) = &prune.replace_with {
-        judge_replacement(state, summary, &leaving)?;
+        judge_replacement(state, summary, &leaving, &context.principal)?;
     }
     if prune.accept_lossy {
         // Whoever consents to losing a span consents to its copy living less long than asked.
@@ -227,10 +230,46 @@ fn judge(
     reject(RejectReason::DurabilityTooShort, found, advice)
 }
 
+/// A summary in the window keeps something beside it that could disprove it, as long as something
+/// contradicts it at all.
+fn judge_disconfirming(
+    state: &SessionState,
+    replace_with: Option<&SpanId>,
+    leaving: &[SpanIndex],
+) -> Result<(), Rejection> {
+    if state.contradictions.iter().all(|c| !c.open) {
+        return Ok(());
+    }
+    let leaving: HashSet<SpanIndex> = leaving.iter().copied().collect();
+    let new = replace_with.and_then(|id| state.index(id));
+    let shown = state.shown_summaries().filter(|index| !leaving.contains(index));
+    for summary in shown.chain(new) {
+        let against = disconfirming(state, summary);
+        let standing: Vec<SpanIndex> =
+            against.iter().copied().filter(|&index| state.stands(index)).collect();
+        // Where nothing stood beside it before, this prune takes nothing away.
+        let bare = standing.is_empty() && Some(summary) != new;
+        if against.is_empty() || bare || standing.iter().any(|index| !leaving.contains(index)) {
+            continue;
+        }
+        let concerned: Vec<SpanId> =
+            against.iter().map(|&index| state.span(index).id.clone()).collect();
+        let advice = format!(
+            "{} is all that contradicts the summary {} and would be out of the window: keep one of \
+             them, or resolve the contradiction",
+            list(&concerned),
+            state.span(summary).id,
+        );
+        return Err(Rejection { why: RejectReason::DisconfirmingRemoved, advice, concerned });
+    }
+    Ok(())
+}
+
 fn judge_replacement(
     state: &SessionState,
     summary: &SpanId,
     leaving: &[SpanIndex],
+    pruner: &Principal,
 ) -> Result<(), Rejection> {
     let reject =
         |why, advice: String, concerned: Vec<SpanId>| Err(Rejection { why, advice, concerned });
@@ -243,6 +282,28 @@ fn judge_replacement(
     if state.outcome(span) == Outcome::Lossy || matches!(span.place, Place::Pruned(_)) {
         let advice = format!("{summary} has left the window itself; restore it, or write another");
         return reject(RejectReason::SummaryNotAccepted, advice, vec![summary.clone()]);
+    }
+    let (why, advice) = match standing(state, span, pruner) {
+        Standing::Usable => (None, String::new()),
+        Standing::Refused => (
+            Some(RejectReason::SummaryNotAccepted),
+            format!("{summary} was refused when it was written: write another (explain tells why)"),
+        ),
+        Standing::Failed(by) => (
+            Some(RejectReason::SummaryNotAccepted),
+            format!(
+                "{summary} failed the audit of {by}: write another, or have {by} audit it again"
+            ),
+        ),
+        Standing::Unaudited => (
+            Some(RejectReason::SummaryNotAudited),
+            format!(
+                "you wrote {summary} and nobody else has passed it: let another principal audit it,                  or prune with it"
+            ),
+        ),
+    };
+    if let Some(why) = why {
+        return reject(why, advice, vec![summary.clone()]);
     }
     let covered: HashSet<SpanIndex> = own.covers.iter().copied().collect();
     let uncovered: Vec<SpanId> = leaving

@@ -1,25 +1,198 @@
-//! Recording a summary of spans.
+//! Deciding a summary: the contract's rules over what examining the contents has shown.
 
 use super::{Decision, Reply, bound, unknown};
 use crate::command::Summarize;
-use crate::event::SummaryRecorded;
-use crate::{Context, Event, Handle, Refusal, SessionState, SpanId, estimate_tokens};
+use crate::contract::{Case, Examination, Omitted, findings};
+use crate::event::{Alert, AlertRaised, SummaryRecorded, SummaryStatus};
+use crate::refusal::list;
+use crate::{Context, Contract, Event, Finding, Handle, Refusal, SessionState, SpanId, suggest};
+
+/// Attempts to summarise the same spans that may be refused before the mechanical prune is offered.
+pub const SUMMARY_ATTEMPTS: u32 = 3;
+
+/// The reply to a summary.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SummaryReply {
+    /// What became of it.
+    pub status: SummaryStatus,
+    /// Its span id.
+    pub summary: SpanId,
+    /// Its handle.
+    pub handle: Handle,
+    /// The session's version.
+    pub version: u64,
+    /// What is wrong with it, each with the sentence that says what to change.
+    pub findings: Vec<(Finding, String)>,
+    /// Identifiers of the covered spans that it leaves out, most telling first; cut short.
+    pub omitted: Vec<Omitted>,
+    /// How many it leaves out in all.
+    pub omitted_total: u32,
+    /// How many summaries deep it is.
+    pub depth: u32,
+    /// Attempts over these spans that may still be refused.
+    pub attempts_left: u32,
+    /// Spans that a mechanical prune may take instead, once no attempt is left.
+    pub fallback: Option<Vec<SpanId>>,
+}
 
 pub(super) fn decide(
     state: &SessionState,
     summarize: &Summarize,
     context: &Context,
 ) -> Result<Decision, Refusal> {
+    bounds(summarize, context)?;
+    unknown(state, &summarize.covers)?;
+    let unexamined = Examination::unread(summarize);
+    let facts = context.examination.as_ref().unwrap_or(&unexamined);
+    if facts.too_much {
+        return Err(Refusal::TooLarge {
+            what: "claims times the text that they cite, in bytes",
+            given: u64::MAX,
+            limit: crate::contract::MOST_BYTES as u64,
+            advice: "make fewer claims, or cite shorter spans",
+        });
+    }
+    let case = Case { state, summarize, author: &context.principal, facts };
+    let id = match &summarize.id {
+        None => assign(state),
+        Some(id) => match state.find(id) {
+            None => id.clone(),
+            // Of the same words over other spans it is another summary: what it covers decides
+            // what it may replace.
+            Some(span)
+                if span.is_summary()
+                    && span.digest == summarize.digest
+                    && state.covers(span) == summarize.covers
+                    && span.stored_claims() == Some(&facts.stored) =>
+            {
+                let status = span.summary_status().unwrap_or(SummaryStatus::Accepted);
+                let reply = reply(&case, id, status, &[], state.version, state);
+                return Ok(Decision {
+                    events: Vec::new(),
+                    reply: Reply::Summarized(Box::new(reply)),
+                });
+            }
+            Some(_) => return Err(Refusal::SpanConflict(id.clone())),
+        },
+    };
+    let found = findings(&case);
+    let enforced = state.contract == Contract::Enforce;
+    let status = match (enforced, found.is_empty()) {
+        (false, _) => SummaryStatus::Accepted,
+        (true, false) => SummaryStatus::Rejected,
+        (true, true) if state.workers.contains(&context.principal) => SummaryStatus::NeedsAudit,
+        (true, true) => SummaryStatus::Accepted,
+    };
+    let refused_before = state.refused_attempts(&summarize.covers);
+    let id = match status {
+        SummaryStatus::Rejected => refused_id(state, summarize.id.as_ref()),
+        SummaryStatus::Accepted | SummaryStatus::NeedsAudit => id,
+    };
+    let mut events = Vec::new();
+    // What is refused again and again is not recorded again and again.
+    if status != SummaryStatus::Rejected || refused_before < SUMMARY_ATTEMPTS {
+        events.push(Event::SummaryRecorded(SummaryRecorded {
+            span: id.clone(),
+            covers: summarize.covers.clone(),
+            digest: summarize.digest,
+            bytes: summarize.text.len() as u64,
+            tokens: case.tokens(),
+            claims: facts.stored,
+            cites: case.cites(),
+            asked: summarize.id.clone().filter(|asked| *asked != id),
+            status,
+            findings: found.clone(),
+            depth: case.depth(),
+            tag_tokens: case.tag_tokens(),
+            identifiers: facts.identifiers,
+            identifiers_kept: facts.kept,
+        }));
+        if status == SummaryStatus::Rejected && refused_before + 1 == SUMMARY_ATTEMPTS {
+            events.push(alert(&summarize.covers));
+        }
+    }
+    let version = state.version + events.len() as u64;
+    let mut reply = reply(&case, &id, status, &found, version, state);
+    if status == SummaryStatus::Rejected {
+        let refused = refused_before.saturating_add(1);
+        reply.attempts_left = SUMMARY_ATTEMPTS.saturating_sub(refused);
+        if reply.attempts_left == 0 {
+            reply.fallback = suggest::fallback(state, &summarize.covers, &facts.unreadable);
+        }
+    }
+    Ok(Decision { events, reply: Reply::Summarized(Box::new(reply)) })
+}
+
+/// The reply that a summary got when it was recorded; `before` is the state it was decided on.
+pub(super) fn reply_again(
+    event: &SummaryRecorded,
+    before: &SessionState,
+    command: &Summarize,
+    by: &crate::Principal,
+    facts: Option<&Examination>,
+    version: u64,
+) -> SummaryReply {
+    let unexamined = Examination::unread(command);
+    let facts = facts.unwrap_or(&unexamined);
+    let case = Case { state: before, summarize: command, author: by, facts };
+    let mut reply = reply(&case, &event.span, event.status, &event.findings, version, before);
+    reply.depth = event.depth;
+    if event.status == SummaryStatus::Rejected {
+        let refused = before.refused_attempts(&command.covers).saturating_add(1);
+        reply.attempts_left = SUMMARY_ATTEMPTS.saturating_sub(refused);
+        if reply.attempts_left == 0 {
+            reply.fallback = suggest::fallback(before, &command.covers, &facts.unreadable);
+        }
+    }
+    reply
+}
+
+fn reply(
+    case: &Case<'_>,
+    id: &SpanId,
+    status: SummaryStatus,
+    found: &[Finding],
+    version: u64,
+    state: &SessionState,
+) -> SummaryReply {
+    let said = found.iter().map(|finding| (finding.clone(), case.sentence(finding)));
+    let refused = match status {
+        SummaryStatus::Rejected => state.refused_attempts(&case.summarize.covers),
+        SummaryStatus::Accepted | SummaryStatus::NeedsAudit => 0,
+    };
+    SummaryReply {
+        status,
+        summary: id.clone(),
+        handle: Handle::new(id, &case.summarize.digest),
+        version,
+        findings: said.collect(),
+        omitted: case.facts.omitted.clone(),
+        omitted_total: case.facts.identifiers - case.facts.kept,
+        depth: case.depth(),
+        attempts_left: SUMMARY_ATTEMPTS.saturating_sub(refused),
+        fallback: None,
+    }
+}
+
+fn alert(covers: &[SpanId]) -> Event {
+    Event::AlertRaised(AlertRaised {
+        alert: Alert::SummariesRefused,
+        spans: covers.to_vec(),
+        message: format!(
+            "{SUMMARY_ATTEMPTS} summaries of {} were refused: look at their findings (history), or \
+             prune mechanically as the reply offers",
+            list(covers)
+        ),
+    })
+}
+
+fn bounds(summarize: &Summarize, context: &Context) -> Result<(), Refusal> {
     let limits = &context.limits;
     if summarize.covers.is_empty() {
         return Err(Refusal::BadRequest("covers is empty: name the spans it summarises".into()));
     }
-    bound(
-        "spans in covers",
-        summarize.covers.len(),
-        limits.spans_per_directive,
-        "summarise in steps",
-    )?;
+    let covers = summarize.covers.len();
+    bound("spans in covers", covers, limits.spans_per_directive, "summarise in steps")?;
     let claim_bytes = summarize
         .claims
         .iter()
@@ -41,43 +214,17 @@ pub(super) fn decide(
             advice: "shorten it",
         });
     }
-    if summarize.text.trim().is_empty() {
-        return Err(Refusal::BadRequest("text is empty: a summary says something".into()));
-    }
-    let cited = summarize.claims.iter().flat_map(|claim| claim.sources.iter().map(|s| &s.span));
-    unknown(state, summarize.covers.iter().chain(cited))?;
-    let id = match &summarize.id {
-        Some(id) => match state.find(id) {
-            None => id.clone(),
-            // Of the same words over other spans it is another summary: what it covers decides
-            // what it may replace.
-            Some(span)
-                if span.is_summary()
-                    && span.digest == summarize.digest
-                    && state.covers(span) == summarize.covers =>
-            {
-                let (handle, version) = (span.handle(), state.version);
-                return Ok(Decision {
-                    events: Vec::new(),
-                    reply: Reply::Summarized { summary: id.clone(), handle, version },
-                });
-            }
-            Some(_) => return Err(Refusal::SpanConflict(id.clone())),
-        },
-        None => assign(state),
-    };
-    let handle = Handle::new(&id, &summarize.digest);
-    Ok(Decision {
-        events: vec![Event::SummaryRecorded(SummaryRecorded {
-            span: id.clone(),
-            covers: summarize.covers.clone(),
-            digest: summarize.digest,
-            bytes: text_bytes,
-            tokens: estimate_tokens(text_bytes),
-            claims: summarize.claims.clone(),
-        })],
-        reply: Reply::Summarized { summary: id, handle, version: state.version + 1 },
-    })
+    Ok(())
+}
+
+/// A refused attempt gets an id of its own, so that the id it asked for stays free for the next one.
+fn refused_id(state: &SessionState, asked: Option<&SpanId>) -> SpanId {
+    const ROOM: usize = 100;
+    let base = asked.map_or("sum", |id| &id.as_str()[..id.as_str().len().min(ROOM)]);
+    (1_u64..)
+        .map(|n| format!("{base}:refused{n}").parse().expect("short and of a span id's characters"))
+        .find(|id: &SpanId| state.index(id).is_none())
+        .expect("a session holds fewer spans than there are numbers")
 }
 
 fn assign(state: &SessionState) -> SpanId {

@@ -4,14 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
-    Contradiction, DirectiveState, Key, Place, SessionState, Slot, SpanIndex, SpanState,
-    SummaryState, Tombstone,
+    Contradiction, DirectiveState, Key, Place, SessionState, Slot, SpanIndex, SpanState, Tombstone,
 };
 use crate::event::{
     ContradictionNoted, Event, LossyCommitted, PruneExecuted, PruneRejected, Recorded,
-    SessionOpened, SpanRead, SpanRecorded, SpanRestored, SummaryRecorded,
+    SessionOpened, SpanRecorded, SpanRestored,
 };
-use crate::{DirectiveNo, Origin, Role, SpanId, SpanKind, Storage, TokensFrom};
+use crate::{DirectiveNo, Principal, SpanId};
 
 impl SessionState {
     /// The state after a session's first event; none if that event opens no session.
@@ -45,6 +44,10 @@ impl SessionState {
             contradictions: Vec::new(),
             window: BTreeMap::new(),
             used_tokens: 0,
+            readings: BTreeMap::new(),
+            attempts: BTreeMap::new(),
+            refused: BTreeMap::new(),
+            workers: BTreeSet::new(),
             next_assigned: 1,
             commands: BTreeMap::new(),
             by_id: HashMap::new(),
@@ -66,7 +69,9 @@ impl SessionState {
             Event::SpanRestored(event) => self.span_restored(recorded, event),
             Event::ContradictionNoted(event) => self.contradiction_noted(event),
             Event::ContradictionResolved(event) => self.contradiction_resolved(event.contradiction),
-            Event::SpanRead(SpanRead { span, .. }) => self.verified(span, recorded),
+            Event::SpanRead(event) => self.span_read(recorded, event),
+            Event::SummaryAudited(event) => self.summary_audited(recorded, event),
+            Event::AlertRaised(_) => {}
             Event::SessionClosed => self.closed_at = Some(recorded.at),
         }
         self.stamp(recorded);
@@ -82,7 +87,14 @@ impl SessionState {
         }
     }
 
+    fn works_here(&mut self, principal: &Principal) {
+        if !self.workers.contains(principal) {
+            self.workers.insert(principal.clone());
+        }
+    }
+
     fn span_recorded(&mut self, recorded: &Recorded, event: &SpanRecorded) {
+        self.works_here(&recorded.principal);
         let index = self.next_index();
         let answers = event.answers.as_ref().and_then(|id| self.index(id));
         self.register(SpanState {
@@ -121,48 +133,11 @@ impl SessionState {
         }
     }
 
-    fn summary_recorded(&mut self, recorded: &Recorded, event: &SummaryRecorded) {
-        let covers = event.covers.iter().filter_map(|id| self.index(id)).collect();
-        let key = Key::of(self.next_index());
-        self.register(SpanState {
-            id: event.span.clone(),
-            seq: recorded.seq,
-            version: recorded.version,
-            at: recorded.at,
-            by: recorded.principal.clone(),
-            role: Role::User,
-            origin: Origin::Summary,
-            kind: SpanKind::Summary,
-            storage: Storage::Journal,
-            digest: event.digest,
-            bytes: event.bytes,
-            media_type: "text/plain".into(),
-            tokens: event.tokens,
-            tokens_from: TokensFrom::Estimated,
-            hedged: false,
-            pinned: false,
-            turn: None,
-            answers: None,
-            results: Vec::new(),
-            open_contradictions: 0,
-            verified_at: None,
-            loss: None,
-            place: Place::Outside,
-            key,
-            slot: None,
-            summary: Some(Box::new(SummaryState {
-                covers,
-                directives: Vec::new(),
-                standing_for: 0,
-            })),
-        });
-    }
-
-    fn next_index(&self) -> SpanIndex {
+    pub(super) fn next_index(&self) -> SpanIndex {
         SpanIndex::try_from(self.spans.len()).unwrap_or(SpanIndex::MAX)
     }
 
-    fn register(&mut self, mut span: SpanState) {
+    pub(super) fn register(&mut self, mut span: SpanState) {
         // Neighbours mostly share these: one allocation for all of them.
         if let Some(last) = self.spans.last() {
             if last.by == span.by {
@@ -182,13 +157,14 @@ impl SessionState {
         }
     }
 
-    fn verified(&mut self, id: &SpanId, recorded: &Recorded) {
+    pub(super) fn verified(&mut self, id: &SpanId, recorded: &Recorded) {
         if let Some(index) = self.index(id) {
             self.spans[index as usize].verified_at = Some(recorded.at);
         }
     }
 
     fn prune_executed(&mut self, recorded: &Recorded, event: &PruneExecuted) {
+        self.works_here(&recorded.principal);
         let (mut lossy, mut leaving) = (BTreeSet::new(), BTreeSet::new());
         let mut spans = Vec::with_capacity(event.spans.len());
         for pruned in &event.spans {
@@ -232,12 +208,6 @@ impl SessionState {
             let replaced = u32::try_from(plan.order.len() - lossy.len()).unwrap_or(u32::MAX);
             self.place_summary(summary, event.directive, replaced, plan.first);
         }
-    }
-
-    /// Whether a span stands in the window as itself.
-    fn stands(&self, index: SpanIndex) -> bool {
-        let span = self.span(index);
-        span.place == Place::Window && span.loss.is_none()
     }
 
     /// Whether a span is recorded without a place in the window, and can be read.

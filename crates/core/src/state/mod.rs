@@ -2,15 +2,17 @@
 //! tombstone ledger and the directives are views of it.
 
 mod evolve;
+mod summaries;
 mod window;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Budget, Cause, Contract, Digest, DirectiveNo, Handle, Origin, Principal, Role, SessionKey,
-    SessionNo, SpanId, SpanKind, Storage, Timestamp, TokensFrom,
+    Budget, Cause, Contract, Digest, DirectiveNo, Finding, Handle, Origin, Principal, Role,
+    SessionKey, SessionNo, SpanId, SpanKind, Storage, StoredClaims, SummaryStatus, Timestamp,
+    TokensFrom,
 };
 
 pub use window::{Entry, EntryKind};
@@ -55,6 +57,14 @@ pub struct SessionState {
     pub(crate) contradictions: Vec<Contradiction>,
     pub(crate) window: BTreeMap<Key, Slot>,
     pub(crate) used_tokens: u64,
+    /// Who has read which span as evidence.
+    pub(crate) readings: BTreeMap<SpanIndex, Vec<Reading>>,
+    /// Refused attempts to summarise, by the set of spans that they cover.
+    pub(crate) attempts: BTreeMap<[u8; 16], u32>,
+    /// The last refused attempt for each id that one asked for.
+    pub(crate) refused: BTreeMap<SpanId, SpanIndex>,
+    /// Those who have recorded spans or pruned here.
+    pub(crate) workers: BTreeSet<Principal>,
     /// First number to try when a span id is to be assigned.
     pub(crate) next_assigned: u64,
     /// First event of every command that bore an id.
@@ -134,10 +144,37 @@ pub(crate) enum Place {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SummaryState {
     pub(crate) covers: Vec<SpanIndex>,
+    /// The spans that its claims cite.
+    pub(crate) cites: Vec<SpanIndex>,
+    pub(crate) claims: StoredClaims,
+    pub(crate) status: SummaryStatus,
+    /// Why it was refused; empty otherwise.
+    pub(crate) findings: Vec<Finding>,
+    /// How many summaries deep it is.
+    pub(crate) depth: u32,
+    /// Tokens of the tags that the window shows behind its text.
+    pub(crate) tag_tokens: u32,
+    /// The last verdict of every auditor whose audit counts.
+    pub(crate) audits: Vec<AuditState>,
     /// The directives that put it in the place of spans.
     pub(crate) directives: Vec<DirectiveNo>,
     /// How many spans it stands for now.
     pub(crate) standing_for: u32,
+}
+
+/// A verdict on a summary that counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct AuditState {
+    pub(crate) by: Principal,
+    pub(crate) pass: bool,
+}
+
+/// That somebody read a span for a purpose that counts as evidence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Reading {
+    pub(crate) by: Principal,
+    /// The version of the last such reading.
+    pub(crate) version: u64,
 }
 
 /// What a session knows of a prune directive.
@@ -233,24 +270,6 @@ impl SessionState {
         self.directives.get((number.0 as usize).checked_sub(1)?)
     }
 
-    /// The directives that put this summary in the place of spans.
-    pub fn stands_for(&self, summary: &SpanState) -> Vec<DirectiveNo> {
-        summary.summary.as_ref().map(|s| s.directives.clone()).unwrap_or_default()
-    }
-
-    /// The spans that a summary covers; empty for other spans.
-    pub fn covers(&self, summary: &SpanState) -> Vec<SpanId> {
-        let covers = summary.summary.as_ref().map(|s| s.covers.as_slice()).unwrap_or_default();
-        covers.iter().map(|&index| self.span(index).id.clone()).collect()
-    }
-
-    /// The spans that a summary stands for now, in the place of which it is shown.
-    pub fn replaced_by(&self, summary: &SpanState) -> Vec<SpanId> {
-        let index = self.index(&summary.id);
-        let replaced = index.into_iter().flat_map(|index| self.replaced(index));
-        replaced.map(|(index, _)| self.span(index).id.clone()).collect()
-    }
-
     /// The tombstone ledger, oldest entry first.
     pub fn ledger(&self) -> &[Tombstone] {
         &self.ledger
@@ -304,10 +323,5 @@ impl SpanState {
             Place::Pruned(directive) => Some(directive),
             Place::Window | Place::Outside => None,
         }
-    }
-
-    /// Whether it is a summary.
-    pub fn is_summary(&self) -> bool {
-        self.summary.is_some()
     }
 }

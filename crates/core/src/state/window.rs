@@ -9,9 +9,9 @@ use std::ops::Bound;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Place, SessionState, SpanIndex};
+use super::{Place, SessionState, SpanIndex, SummaryState};
 use crate::stand_in::{
-    replaced_text, shared_stub_text, stand_in_tokens, stub_text, tombstone_text,
+    FAILED_AUDIT, replaced_text, shared_stub_text, stand_in_tokens, stub_text, tombstone_text,
 };
 use crate::{DirectiveNo, SpanId};
 
@@ -99,6 +99,15 @@ pub(crate) struct Plan {
     pub(crate) changed: Key,
 }
 
+/// What follows a summary's text: that it failed an audit, and the way to what it replaced. If that
+/// is all lost, there is nothing to expand.
+fn behind_text(own: &SummaryState, directives: &[DirectiveNo], spans: usize) -> Option<String> {
+    let failed = own.failed_by().map(|_| FAILED_AUDIT.to_owned());
+    let replaced = (spans > 0).then(|| replaced_text(directives, spans));
+    let lines: Vec<String> = failed.into_iter().chain(replaced).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
 impl SessionState {
     /// The live window's entries, in session order.
     pub fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
@@ -108,6 +117,14 @@ impl SessionState {
     /// How many entries the live window has.
     pub fn window_len(&self) -> usize {
         self.window.len()
+    }
+
+    /// The summaries that the window shows.
+    pub(crate) fn shown_summaries(&self) -> impl Iterator<Item = SpanIndex> + '_ {
+        self.window.values().filter_map(|slot| match slot {
+            Slot::Summary(index) => Some(*index),
+            Slot::Span(_) | Slot::Stub { .. } | Slot::Tombstone(_) => None,
+        })
     }
 
     fn entry(&self, slot: &Slot) -> Entry {
@@ -151,11 +168,10 @@ impl SessionState {
             Slot::Span(_) => (None, None),
             Slot::Summary(index) => {
                 let Some(summary) = &self.span(*index).summary else { return (None, None) };
-                if summary.standing_for == 0 {
-                    return (None, None);
-                }
-                let text = replaced_text(&summary.directives, summary.standing_for as usize);
-                (Some(text), summary.directives.last().map(ToString::to_string))
+                let standing_for = summary.standing_for as usize;
+                let text = behind_text(summary, &summary.directives, standing_for);
+                let last = summary.directives.last().filter(|_| standing_for > 0);
+                (text, last.map(ToString::to_string))
             }
             Slot::Stub { directive, spans } => match spans.as_slice() {
                 [only] => {
@@ -175,7 +191,11 @@ impl SessionState {
         let stand_in = self.stand_in(slot).0.map_or(0, |text| stand_in_tokens(&text));
         match slot {
             Slot::Span(index) => self.span(*index).tokens,
-            Slot::Summary(index) => self.span(*index).tokens.saturating_add(stand_in),
+            Slot::Summary(index) => {
+                let span = self.span(*index);
+                let tags = span.summary.as_ref().map_or(0, |own| own.tag_tokens);
+                span.tokens.saturating_add(tags).saturating_add(stand_in)
+            }
             Slot::Stub { .. } | Slot::Tombstone(_) => stand_in,
         }
     }
@@ -253,12 +273,10 @@ impl SessionState {
         let Some(state) = &span.summary else { return 0 };
         let mut directives = state.directives.clone();
         directives.push(directive);
-        let stand_in = match state.standing_for as usize + spans {
-            // What it replaced is all lost: there is nothing to expand.
-            0 => 0,
-            some => stand_in_tokens(&replaced_text(&directives, some)),
-        };
-        let after = i64::from(span.tokens.saturating_add(stand_in));
+        let behind = behind_text(state, &directives, state.standing_for as usize + spans);
+        let stand_in = behind.map_or(0, |text| stand_in_tokens(&text));
+        let own = span.tokens.saturating_add(state.tag_tokens);
+        let after = i64::from(own.saturating_add(stand_in));
         let now =
             span.slot.and_then(|key| self.window.get(&key)).map_or(0, |s| self.slot_tokens(s));
         after - i64::from(now)

@@ -11,10 +11,12 @@ use crate::scenario::{
 /// Sends a command and asks for its reply again, long after: the session has moved on.
 fn later(s: &mut Scenario, command: &Command) -> (Reply, Option<Reply>) {
     let (before, from) = (s.state.clone(), s.log.len());
+    let examined = s.examine(command);
     let reply = s.send(command.clone()).unwrap();
     let (after, to) = (s.state().clone(), s.log.len());
     s.append(vec![NewSpan { id: None, ..span("unnamed") }]);
-    let again = reply_again(command, before.as_ref(), &after, &s.log[from..to]);
+    let facts = before.as_ref().and_then(|_| examined);
+    let again = reply_again(command, before.as_ref(), &after, &s.log[from..to], facts.as_ref());
     (reply, again)
 }
 
@@ -47,7 +49,8 @@ fn every_command_that_makes_events_is_answered_the_same_again() {
     same(s, Command::ReportDamage { spans: ids(&["d", "a", "c"]) });
     let before = s.state().clone();
     let reply = s.send(Command::Close).unwrap();
-    let again = reply_again(&Command::Close, Some(&before), s.state(), &s.log[s.log.len() - 1..]);
+    let again =
+        reply_again(&Command::Close, Some(&before), s.state(), &s.log[s.log.len() - 1..], None);
     assert_eq!(again, Some(reply));
 }
 
@@ -125,14 +128,14 @@ fn events_of_another_command_rebuild_nothing() {
     let before = s.state().clone();
     s.prune(drop_spans(&["a"]));
     let events = &s.log[s.log.len() - 1..];
-    let again = |command: Command| reply_again(&command, Some(&before), s.state(), events);
+    let again = |command: Command| reply_again(&command, Some(&before), s.state(), events, None);
     assert_eq!(again(Command::Close), None);
     assert_eq!(again(Command::Restore { spans: ids(&["a"]) }), None);
     assert_eq!(again(Command::Append { spans: spans(&["a"]) }), None);
     let prune = Command::Prune(drop_spans(&["a"]));
-    assert_eq!(reply_again(&prune, Some(&before), s.state(), &[]), None);
+    assert_eq!(reply_again(&prune, Some(&before), s.state(), &[], None), None);
     assert_eq!(
-        reply_again(&prune, None, s.state(), events),
+        reply_again(&prune, None, s.state(), events, None),
         None,
         "a prune needs the state before"
     );

@@ -15,7 +15,7 @@ pub(crate) fn open_command() -> Command {
     Command::Open(Open {
         window_tokens: 10_000,
         reserve_ppm: 150_000,
-        contract: Contract::Enforce,
+        contract: Contract::Record,
         labels: BTreeMap::new(),
     })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use lacuna_core::event::{
     ContradictionNoted, ContradictionResolved, LossyCommitted, LostSpan, PruneExecuted, PrunedSpan,
-    SpanRecorded, SpanRestored, SummaryRecorded,
+    SpanRecorded, SpanRestored, StoredClaims, SummaryRecorded, SummaryStatus,
 };
 use lacuna_core::{
     Cause, Check, Command, Cost, Digest, DirectiveNo, Event, Prune, PruneMode, Recorded, SessionNo,
@@ -95,7 +95,15 @@ fn event() -> impl Strategy<Value = Event> {
             digest: Digest::of(b"summary"),
             bytes: 7,
             tokens: 20,
-            claims: Vec::new(),
+            claims: StoredClaims::default(),
+            cites: Vec::new(),
+            asked: None,
+            status: SummaryStatus::Accepted,
+            findings: Vec::new(),
+            depth: 1,
+            tag_tokens: 0,
+            identifiers: 0,
+            identifiers_kept: 0,
         })
     });
     let noted = (any::<u32>(), vec(name(), 0..4)).prop_map(|(contradiction, spans)| {

@@ -23,7 +23,7 @@ pub(crate) fn hold(
     let events = &after.log[from..];
     numbers_have_no_gaps(&after.log, state);
     if !events.is_empty() {
-        let again = reply_again(command, before, state, events);
+        let again = reply_again(command, before, state, events, context.examination.as_ref());
         assert_eq!(again.as_ref(), Some(reply), "the reply again to {command:?}");
     }
     assert_eq!(version_of(reply), state.version, "the version in {reply:?}");
@@ -48,7 +48,6 @@ fn version_of(reply: &Reply) -> u64 {
     match reply {
         Reply::Opened { version, .. }
         | Reply::Appended { version, .. }
-        | Reply::Summarized { version, .. }
         | Reply::Restored { version, .. }
         | Reply::Read { version }
         | Reply::DamageReported { version, .. }
@@ -56,6 +55,8 @@ fn version_of(reply: &Reply) -> u64 {
         | Reply::Resolved { version }
         | Reply::Closed { version, .. } => *version,
         Reply::Pruned(reply) => reply.version,
+        Reply::Summarized(reply) => reply.version,
+        Reply::Audited(reply) => reply.version,
     }
 }
 

@@ -50,10 +50,10 @@ impl Naive {
                     }
                 }
             }
-            (Command::Summarize(_), Reply::Summarized { summary, .. })
-                if !self.spans.contains_key(summary) =>
+            (Command::Summarize(_), Reply::Summarized(reply))
+                if !self.spans.contains_key(&reply.summary) =>
             {
-                self.insert(summary, Standing::Outside, false, true);
+                self.insert(&reply.summary, Standing::Outside, false, true);
             }
             (Command::Prune(prune), Reply::Pruned(reply))
                 if !prune.dry_run && reply.reason.is_none() =>

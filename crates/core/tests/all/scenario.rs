@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use lacuna_core::render::Shown;
 use lacuna_core::{
-    Command, CommandStamp, Content, Context, CopyEvidence, Digest, EntryKind, Event, Limits,
-    NewSpan, Outcome, Prune, PruneReply, Recorded, Refusal, Reply, SessionNo, SessionState, SpanId,
-    Storage, Timestamp, decide,
+    Command, CommandStamp, Content, Context, CopyEvidence, Digest, EntryKind, Event, Examination,
+    Examiner, Limits, NewSpan, Outcome, Principal, Prune, PruneReply, Recorded, Refusal, Reply,
+    SessionNo, SessionState, SpanId, Storage, StoredClaims, Timestamp, decide,
 };
 
 pub(crate) use crate::given::*;
@@ -28,6 +28,8 @@ pub(crate) struct Scenario {
     pub(crate) evidence: HashMap<SpanId, CopyEvidence>,
     pub(crate) expected_version: Option<u64>,
     pub(crate) limits: Limits,
+    /// Who sends the next command.
+    pub(crate) principal: Principal,
     next_seq: u64,
     now: u64,
 }
@@ -42,6 +44,7 @@ impl Scenario {
             evidence: HashMap::new(),
             expected_version: None,
             limits: Limits::default(),
+            principal: "worker-1".parse().unwrap(),
             next_seq: FIRST_SEQ,
             now: 1_796_018_400_000,
         }
@@ -77,7 +80,7 @@ impl Scenario {
             now: self.now(),
             next_seq: self.next_seq,
             session: key(),
-            principal: "worker-1".parse().unwrap(),
+            principal: self.principal.clone(),
             command: Some(CommandStamp {
                 id: format!("c{number}").parse().unwrap(),
                 request: [7; 16],
@@ -89,7 +92,30 @@ impl Scenario {
                 .iter()
                 .filter_map(|id| Some((id.clone(), self.copy_of(id)?)))
                 .collect(),
+            examination: self.examine(command),
         }
+    }
+
+    /// What reading the contents shows about a summary.
+    pub(crate) fn examine(&self, command: &Command) -> Option<Examination> {
+        let (Command::Summarize(summarize), Some(state)) = (command, &self.state) else {
+            return None;
+        };
+        let mut examiner = Examiner::new(state, summarize);
+        for index in examiner.wanted().to_vec() {
+            let id = &state.span(index).id;
+            let found = self.copy_of(id).unwrap().existence;
+            let content = found.map(|()| &*self.contents[id]);
+            examiner.see(state, index, content);
+        }
+        // Any name of the claims will do that differs with them.
+        let claims = format!("{:?}", summarize.claims);
+        let stored = StoredClaims {
+            count: summarize.claims.len() as u32,
+            bytes: if summarize.claims.is_empty() { 0 } else { claims.len() as u64 },
+            digest: Digest::of(claims.as_bytes()),
+        };
+        Some(examiner.finish(stored))
     }
 
     fn copy_of(&self, id: &SpanId) -> Option<CopyEvidence> {
@@ -152,8 +178,8 @@ impl Scenario {
                     }
                 }
             }
-            (Command::Summarize(summarize), Reply::Summarized { summary, .. }) => {
-                self.contents.insert(summary.clone(), summarize.text.as_bytes().into());
+            (Command::Summarize(summarize), Reply::Summarized(reply)) => {
+                self.contents.insert(reply.summary.clone(), summarize.text.as_bytes().into());
             }
             _ => {}
         }

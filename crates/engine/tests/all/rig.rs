@@ -84,7 +84,7 @@ pub(crate) fn open() -> Command {
     Command::Open(Open {
         window_tokens: 100_000,
         reserve_ppm: 150_000,
-        contract: Contract::Enforce,
+        contract: Contract::Record,
         labels: BTreeMap::new(),
     })
 }

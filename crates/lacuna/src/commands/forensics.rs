@@ -1,14 +1,16 @@
-//! `history`.
+//! `history`, `explain`.
 
 use anstream::println;
 use lacuna_client::EventBody;
-use lacuna_wire::session::{HistoryReply, HistoryRequest};
+use lacuna_wire::session::{
+    ExplainReply, ExplainRequest, HistoryReply, HistoryRequest, SummaryBody,
+};
 use serde_json::Value;
 
 use super::Context;
 use crate::args;
 use crate::failure::{Exit, Failure};
-use crate::output::{excerpt, table};
+use crate::output::{excerpt, heading, table, verdict};
 
 pub(super) fn history(context: &Context<'_>, args: &args::History) -> Result<Exit, Failure> {
     let session = context.session()?;
@@ -58,7 +60,13 @@ fn gist(event: &EventBody) -> String {
     let count = |name: &str| event.fields.get(name).and_then(Value::as_array).map_or(0, Vec::len);
     match event.kind.as_str() {
         "span-recorded" => format!("{} {} {}", text("handle"), text("role"), text("span_kind")),
-        "summary-recorded" => format!("{} covers {} spans", text("handle"), count("covers")),
+        "summary-recorded" => {
+            format!("{} covers {} spans: {}", text("handle"), count("covers"), text("status"))
+        }
+        "summary-audited" => {
+            format!("{} {}: {}", text("summary"), text("verdict"), text("status"))
+        }
+        "alert-raised" => format!("{}: {}", text("alert"), text("message")),
         "prune-executed" => {
             let with = text("replace_with");
             let with = if with.is_empty() { String::new() } else { format!(" by {with}") };
@@ -72,5 +80,75 @@ fn gist(event: &EventBody) -> String {
         }
         "contradiction-noted" | "contradiction-resolved" => text("contradiction").to_owned(),
         _ => format!("{} {}", text("span"), text("purpose")).trim().to_owned(),
+    }
+}
+
+pub(super) fn explain(context: &Context<'_>, args: args::Explain) -> Result<Exit, Failure> {
+    let session = context.session()?;
+    let mut request = ExplainRequest { span: args.span, ..ExplainRequest::default() };
+    let mut reply: ExplainReply = context.backend.session(session, "explain", &request)?;
+    while let Some(next) = reply.next {
+        request.from = Some(next);
+        let page: ExplainReply = context.backend.session(session, "explain", &request)?;
+        reply.next = page.next;
+        reply.story.extend(page.story);
+    }
+    let known = reply.handle.is_some();
+    if context.global.json {
+        context.print_json(&reply)?;
+    } else {
+        let name = reply.handle.as_ref().unwrap_or(&reply.span);
+        println!("{} {}", heading(name), verdict(&reply.outcome));
+        if !known {
+            let recorded = reply.evidence.spans_recorded;
+            println!("no span of this name was ever recorded: all {recorded} were considered");
+        }
+        let rows = reply.story.iter().map(|entry| {
+            vec![
+                entry.version.to_string(),
+                entry.at.clone(),
+                entry.by.clone(),
+                entry.what.clone(),
+                entry.why.clone().unwrap_or_default(),
+            ]
+        });
+        println!("{}", table(&["version", "at", "by", "what", "why"], &[0], rows.collect()));
+        if let Some(summary) = &reply.summary {
+            show_summary(summary);
+        }
+    }
+    Ok(if known { Exit::Done } else { Exit::Lost })
+}
+
+fn show_summary(summary: &SummaryBody) {
+    println!();
+    println!(
+        "{}: {}, depth {}, over {} spans",
+        heading("summary"),
+        verdict(&summary.status),
+        summary.depth,
+        summary.covers
+    );
+    if !summary.claims.is_empty() {
+        let rows = summary.claims.iter().map(|claim| {
+            let sources: Vec<&str> =
+                claim.sources.iter().map(|source| source.span.as_str()).collect();
+            vec![claim.origin.clone(), excerpt(&claim.text, 80), sources.join(", ")]
+        });
+        println!("{}", table(&["origin", "claim", "sources"], &[], rows.collect()));
+    }
+    super::contract::show_findings(&summary.findings);
+    let left_out = summary.identifiers - summary.identifiers_kept;
+    println!(
+        "it keeps {} of {} identifiers and leaves {left_out} out",
+        summary.identifiers_kept, summary.identifiers
+    );
+    let omitted = &summary.omitted_identifiers;
+    if !omitted.is_empty() {
+        println!("{}", super::contract::omitted_table(omitted, omitted.len()));
+    }
+    let untold = u64::from(left_out).saturating_sub(omitted.len() as u64);
+    if untold > 0 {
+        println!("… and {untold} more");
     }
 }

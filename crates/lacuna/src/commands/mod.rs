@@ -2,6 +2,7 @@
 
 mod append;
 mod completions;
+mod contract;
 mod demo;
 mod forensics;
 mod import;
@@ -37,12 +38,15 @@ pub(crate) fn run(args: Args) -> Result<Exit, Failure> {
         Command::Prune(args) => prune::prune(&context, args),
         Command::Restore(args) => prune::restore(&context, args),
         Command::Expand(args) => look::expand(&context, args),
-        Command::Summarize(args) => session::summarize(&context, args),
-        Command::Contradict(args) => session::contradict(&context, args),
-        Command::Resolve(args) => session::resolve(&context, args),
+        Command::Summarize(args) => contract::summarize(&context, args),
+        Command::Audit(args) => contract::audit(&context, args),
+        Command::Suggest(args) => prune::suggest(&context, &args),
+        Command::Contradict(args) => contract::contradict(&context, args),
+        Command::Resolve(args) => contract::resolve(&context, args),
         Command::Durability(args) => look::durability(&context, args),
         Command::Tombstones => look::tombstones(&context),
         Command::History(args) => forensics::history(&context, &args),
+        Command::Explain(args) => forensics::explain(&context, args),
         Command::Close => session::close(&context),
         Command::Sessions => journal::sessions(&context),
         Command::Head => journal::head(&context),

@@ -1,7 +1,9 @@
-//! `prune` and `restore`.
+//! `prune`, `restore`, `suggest`.
 
 use anstream::println;
-use lacuna_wire::session::{PruneReplyBody, PruneRequest, RestoreReply, RestoreRequest};
+use lacuna_wire::session::{
+    PruneReplyBody, PruneRequest, RestoreReply, RestoreRequest, SuggestReply, SuggestRequest,
+};
 
 use super::{Context, budget_line};
 use crate::args;
@@ -78,4 +80,31 @@ pub(super) fn restore(context: &Context<'_>, args: args::Spans) -> Result<Exit, 
         println!("{}", budget_line(&reply.budget));
     }
     Ok(Exit::Done)
+}
+
+pub(super) fn suggest(context: &Context<'_>, args: &args::Suggest) -> Result<Exit, Failure> {
+    let request = SuggestRequest { free_tokens: args.free_tokens, ..SuggestRequest::default() };
+    let reply: SuggestReply = context.ask("suggest", &request)?;
+    let most = reply.candidates.iter().map(|candidate| candidate.freed_tokens).max().unwrap_or(0);
+    let enough = u64::try_from(most).is_ok_and(|most| most >= args.free_tokens);
+    if !context.global.json {
+        for candidate in &reply.candidates {
+            let cost = &candidate.cost;
+            println!(
+                "{}: frees {} tokens, {} are read anew, {} reasoning spans may be refused",
+                heading(&format!("{} spans", candidate.spans.len())),
+                candidate.freed_tokens,
+                cost.prefix_rewritten_tokens,
+                cost.thinking_invalidated.len()
+            );
+            println!("  lacuna prune {}", candidate.spans.join(" "));
+        }
+        match (reply.candidates.as_slice(), enough) {
+            ([], _) => println!("nothing may leave the window now"),
+            (_, false) => println!("that is all that may leave: {most} tokens"),
+            _ => {}
+        }
+        println!("{}", budget_line(&reply.budget));
+    }
+    Ok(if enough { Exit::Done } else { Exit::Rejected })
 }

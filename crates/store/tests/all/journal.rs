@@ -35,7 +35,7 @@ pub(crate) fn opened(name: &str) -> Draft {
         key: key(name),
         window_tokens: 200_000,
         reserve_ppm: 150_000,
-        contract: Contract::Enforce,
+        contract: Contract::Record,
         labels: BTreeMap::new(),
     };
     (NEW, Event::SessionOpened(event), None)

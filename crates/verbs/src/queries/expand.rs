@@ -5,7 +5,9 @@ use lacuna_core::{
     SessionState, SpanId, SpanState, tombstone_text,
 };
 use lacuna_engine::{Expanded, Lookup, Slice};
-use lacuna_wire::session::{ExpandReply, ExpandRequest, HandledBody, Identified, span_id};
+use lacuna_wire::session::{
+    ClaimBody, ExpandReply, ExpandRequest, HandledBody, Identified, span_id,
+};
 use lacuna_wire::{WireError, cause_json, fingerprint};
 
 use super::{as_text, cause, evidence, expect_version, outcome_word};
@@ -133,6 +135,7 @@ fn reply(
         cause: None,
         directive: None,
         status: None,
+        claims: None,
         spans: None,
         next: None,
         duplicate: false,
@@ -146,6 +149,12 @@ fn reply(
         Lookup::Span(id) => {
             let found = state.find(id).ok_or_else(|| Refusal::UnknownSpan(vec![id.clone()]))?;
             describe_span(&mut reply, state, found, expanded);
+            if found.is_summary() && offset == 0 && expanded.content.is_some() {
+                let claims = inner.journal.claims(found).map_err(wire_error)?.unwrap_or_default();
+                let mut claims: Vec<ClaimBody> = claims.iter().map(Into::into).collect();
+                claims.truncate(fitting(&claims, max / 4)?);
+                reply.claims = Some(claims);
+            }
         }
     }
     Ok(reply)
@@ -175,6 +184,7 @@ fn describe_span(
         reply.cause = cause(state, span);
     }
     if span.is_summary() {
+        reply.status = span.summary_status().map(|status| status.word().to_owned());
         reply.spans = Some(state.covers(span).iter().map(|id| handled(state, id)).collect());
     }
     if let Some(Slice { offset, bytes, total }) = &expanded.content {

@@ -1,13 +1,16 @@
 //! The verbs that ask about a session.
 
 mod expand;
+mod explain;
 mod index;
+mod suggest;
 mod window;
 
 use lacuna_core::{Outcome, SessionKey};
 use lacuna_core::{SessionState, SpanState, Storage, Timestamp};
 use lacuna_wire::session::{
-    CauseBody, DurabilityRequest, ExpandRequest, HistoryRequest, TombstonesRequest, WindowRequest,
+    CauseBody, DurabilityRequest, ExpandRequest, ExplainRequest, HistoryRequest, SuggestRequest,
+    TombstonesRequest, WindowRequest,
 };
 use lacuna_wire::{Code, EvidenceBody, WireError, cause_json, parse};
 use serde_json::json;
@@ -36,6 +39,14 @@ pub(crate) fn begin(call: &Call<'_>, key: SessionKey) -> Work {
         "tombstones" => Box::new(move |inner| {
             let request: TombstonesRequest = parse(&body)?;
             index::tombstones(inner, &key, &request, max)
+        }),
+        "suggest" => Box::new(move |inner| {
+            let request: SuggestRequest = parse(&body)?;
+            suggest::answer(inner, &key, &request, max)
+        }),
+        "explain" => Box::new(move |inner| {
+            let request: ExplainRequest = parse(&body)?;
+            explain::answer(inner, &key, &request, max)
         }),
         _ => Box::new(move |inner| {
             let request: HistoryRequest = parse(&body)?;

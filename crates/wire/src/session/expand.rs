@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::summarize::ClaimBody;
 use crate::EvidenceBody;
 use crate::common::request;
 
@@ -89,9 +90,13 @@ pub struct ExpandReply {
     /// The directive's id, if that is what was looked up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directive: Option<String>,
-    /// Whether that directive was `executed` or `rejected`.
+    /// Whether that directive was `executed` or `rejected`; of a summary what became of it:
+    /// `accepted`, `needs_audit` or `rejected`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
+    /// The claims of a summary with their origins, as many as fit; beside the first part of its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claims: Option<Vec<ClaimBody>>,
     /// The spans of a directive, or those that a summary covers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spans: Option<Vec<HandledBody>>,

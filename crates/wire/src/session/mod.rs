@@ -1,12 +1,15 @@
 //! The session verbs: one file each, request and reply.
 
 mod append;
+mod audit;
 mod durability;
 mod expand;
+mod explain;
 mod notes;
 mod open;
 mod prune;
 mod restore;
+mod suggest;
 mod summarize;
 mod upload;
 mod window;
@@ -14,11 +17,13 @@ mod window;
 pub use append::{
     AppendReply, AppendRequest, AppendedBody, ExternalBody, SourceBody, SpanBody, WithheldBody,
 };
+pub use audit::{AuditReplyBody, AuditRequest, RemarkBody, RemarkFindingBody};
 pub use durability::{
     CopyBody, DurabilityReply, DurabilityRequest, DurableSpanBody, HistoryReply, HistoryRequest,
     TombstoneBody, TombstonesReply, TombstonesRequest,
 };
 pub use expand::{CauseBody, ExpandReply, ExpandRequest, HandledBody};
+pub use explain::{ExplainReply, ExplainRequest, StoryBody, SummaryBody};
 pub use notes::{
     ContradictReply, ContradictRequest, ResolveRequest, VersionReply, contradiction_id,
     contradiction_number,
@@ -26,7 +31,11 @@ pub use notes::{
 pub use open::{CloseReply, CloseRequest, OpenReply, OpenRequest};
 pub use prune::{PruneReplyBody, PruneRequest, PrunedBody, duration_ms};
 pub use restore::{RestoreReply, RestoreRequest};
-pub use summarize::{ClaimBody, ClaimSourceBody, SummarizeReply, SummarizeRequest};
+pub use suggest::{CandidateBody, SuggestReply, SuggestRequest};
+pub use summarize::{
+    ClaimBody, ClaimSourceBody, FallbackBody, FindingBody, OmittedBody, SummarizeReply,
+    SummarizeRequest,
+};
 pub use upload::{
     PutChunkReply, PutChunkRequest, PutCloseReply, PutCloseRequest, PutOpenReply, PutOpenRequest,
 };

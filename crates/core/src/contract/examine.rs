@@ -1,0 +1,294 @@
+//! Examining a summary: what the contents of the spans show about its claims and its text.
+//!
+//! Contents are seen one span at a time and kept no longer than that, so that a summary over
+//! gigabytes is examined in little memory. What is found are facts; what they mean is for the rules.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Range;
+
+use super::omitted::{Identifiers, Omitted};
+use super::words::{Work, hedged_around, holds_quote};
+use crate::command::Summarize;
+use crate::event::{ClaimOrigin, StoredClaims};
+use crate::text::{Anchor, AnchorKind, Form, Held, anchors, form, forms, hedge, sentence_around};
+use crate::{Origin, SessionState, SpanId, SpanIndex};
+
+/// A range of bytes in a claim's or a summary's text.
+pub type TextRange = (u32, u32);
+
+/// What the contents of the spans have shown about a summary.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Examination {
+    /// About each claim, in order.
+    pub claims: Vec<ClaimFacts>,
+    /// Anchors of the text that neither a claim nor a covered or cited span holds.
+    pub unheld: Vec<TextRange>,
+    /// Anchors of the text that no claim holds and that a span holds only behind a hedge, stated
+    /// here without one.
+    pub flat: Vec<(TextRange, SpanId)>,
+    /// The covered and cited spans that could not be read, and what was found instead.
+    pub unreadable: BTreeMap<SpanId, String>,
+    /// Identifiers of the covered spans that neither text nor claims hold, most telling first; the
+    /// list is bounded, `identifiers - kept` is their number.
+    pub omitted: Vec<Omitted>,
+    /// How many identifiers the covered spans hold.
+    pub identifiers: u32,
+    /// How many of them the text or the claims hold.
+    pub kept: u32,
+    /// The claims' stored form.
+    pub stored: StoredClaims,
+    /// Set if the claims cite so much text that examining them was given up.
+    pub too_much: bool,
+}
+
+impl Examination {
+    /// Nothing was read.
+    pub(crate) fn unread(summarize: &Summarize) -> Self {
+        let cited = summarize.claims.iter().flat_map(|claim| claim.sources.iter().map(|s| &s.span));
+        let unread = |id: &SpanId| (id.clone(), "its copy was not read back".to_owned());
+        let claim = |claim: &crate::Claim| ClaimFacts {
+            missing: Vec::new(),
+            sources: vec![SourceFacts::default(); claim.sources.len()],
+        };
+        Self {
+            claims: summarize.claims.iter().map(claim).collect(),
+            unreadable: summarize.covers.iter().chain(cited).map(unread).collect(),
+            ..Self::default()
+        }
+    }
+}
+
+/// What the contents have shown about one claim.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ClaimFacts {
+    /// Its anchors that no cited span holds.
+    pub missing: Vec<TextRange>,
+    /// About each of its sources, in order.
+    pub sources: Vec<SourceFacts>,
+}
+
+/// What the content of one source has shown about the claim that cites it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SourceFacts {
+    /// Whether the quote, if there is one, does not occur in it.
+    pub misquoted: bool,
+    /// Whether it hedges around the words that the claim takes from it.
+    pub hedges: bool,
+}
+
+/// An anchor of a claim or of the text, on its way to being found.
+struct Sought {
+    anchor: Anchor,
+    form: Form,
+    found: bool,
+}
+
+struct SoughtInText {
+    sought: Sought,
+    /// Whether it is stated with a hedge, here or in some span.
+    settled: bool,
+    hedged_in: Option<SpanId>,
+}
+
+/// Examines one summary. Give it the content of every span that it wants, then finish.
+pub struct Examiner<'a> {
+    summarize: &'a Summarize,
+    /// The spans to read, in the order of recording.
+    wanted: Vec<SpanIndex>,
+    covered: HashSet<SpanIndex>,
+    /// Claims and sources by the span that they cite: (claim, source, counts for anchors).
+    citing: HashMap<SpanIndex, Vec<(usize, usize, bool)>>,
+    sought: Vec<Vec<Sought>>,
+    in_text: Vec<SoughtInText>,
+    facts: Examination,
+    identifiers: Identifiers,
+    work: Work,
+}
+
+impl<'a> Examiner<'a> {
+    /// Prepares to examine a summary in this session. Spans that the session does not know are
+    /// passed over: the rules name them.
+    pub fn new(state: &SessionState, summarize: &'a Summarize) -> Self {
+        let mut citing: HashMap<SpanIndex, Vec<(usize, usize, bool)>> = HashMap::new();
+        let mut facts = Examination::default();
+        let mut kept: HashSet<Form> = forms(&summarize.text).map(|(form, _)| form).collect();
+        let mut claimed = HashSet::new();
+        let mut sought = Vec::with_capacity(summarize.claims.len());
+        for (number, claim) in summarize.claims.iter().enumerate() {
+            let known =
+                |id: &SpanId| state.index(id).map(|index| (index, state.span(index).is_summary()));
+            // Where a claim cites primary spans, only they can hold its anchors.
+            let primary = claim.sources.iter().any(|s| known(&s.span).is_some_and(|(_, s)| !s));
+            for (place, source) in claim.sources.iter().enumerate() {
+                if let Some((index, summary)) = known(&source.span) {
+                    citing.entry(index).or_default().push((number, place, !(primary && summary)));
+                }
+                claimed.extend(source.quote.iter().flat_map(|quote| forms(quote)).map(|f| f.0));
+            }
+            claimed.extend(forms(&claim.text).map(|(form, _)| form));
+            sought.push(seek(&claim.text, |id| state.index(id).is_some()));
+            facts.claims.push(ClaimFacts {
+                missing: Vec::new(),
+                sources: vec![SourceFacts::default(); claim.sources.len()],
+            });
+        }
+        let in_text = seek(&summarize.text, |id| state.index(id).is_some())
+            .into_iter()
+            .filter(|sought| !claimed.contains(&sought.form))
+            .map(|sought| {
+                let at = sentence_around(&summarize.text, sought.anchor.start..sought.anchor.end);
+                let settled = hedge(&summarize.text[at]).is_some();
+                SoughtInText { sought, settled, hedged_in: None }
+            })
+            .collect();
+        kept.extend(claimed);
+        let covered: HashSet<SpanIndex> =
+            summarize.covers.iter().filter_map(|id| state.index(id)).collect();
+        let wanted: BTreeSet<SpanIndex> = covered.iter().chain(citing.keys()).copied().collect();
+        Self {
+            summarize,
+            wanted: wanted.into_iter().collect(),
+            covered,
+            citing,
+            sought,
+            in_text,
+            facts,
+            identifiers: Identifiers::new(kept),
+            work: Work::default(),
+        }
+    }
+
+    /// The spans whose contents it wants to see, in the order of recording.
+    pub fn wanted(&self) -> &[SpanIndex] {
+        &self.wanted
+    }
+
+    /// Sees the content of a span, or why it could not be read.
+    pub fn see(&mut self, state: &SessionState, index: SpanIndex, content: Result<&[u8], String>) {
+        let span = state.span(index);
+        let bytes = match content {
+            Ok(bytes) => bytes,
+            Err(why) => {
+                self.facts.unreadable.insert(span.id.clone(), why);
+                self.misquoted(index);
+                return;
+            }
+        };
+        // What is no text holds no words.
+        let Ok(text) = std::str::from_utf8(bytes) else { return self.misquoted(index) };
+        let held = Held::of(text);
+        if self.covered.contains(&index) && !span.is_summary() {
+            let user = span.origin == Origin::User;
+            for anchor in anchors(text) {
+                self.identifiers.note(text, &anchor, &span.id, user);
+            }
+        }
+        for (claim, source, counts) in self.citing.remove(&index).unwrap_or_default() {
+            self.cite(text, &held, (claim, source), counts);
+        }
+        for place in &mut self.in_text {
+            let Anchor { kind, start, end } = place.sought.anchor;
+            let words = &self.summarize.text[start..end];
+            if (place.sought.found && place.settled) || !held.holds(text, kind, words) {
+                continue;
+            }
+            place.sought.found = true;
+            if place.settled {
+                continue;
+            }
+            if span.hedged || hedged_around(text, &[(kind, words)], None, &mut self.work) {
+                place.hedged_in.get_or_insert_with(|| span.id.clone());
+            } else {
+                place.settled = true;
+            }
+        }
+    }
+
+    /// What the content of a cited span says about a claim.
+    fn cite(&mut self, text: &str, held: &Held, (claim, source): (usize, usize), counts: bool) {
+        let said = &self.summarize.claims[claim];
+        let quote = said.sources[source].quote.as_deref();
+        let mut here = Vec::new();
+        for sought in &mut self.sought[claim] {
+            let Anchor { kind, start, end } = sought.anchor;
+            let words = &said.text[start..end];
+            if held.holds(text, kind, words) {
+                sought.found |= counts;
+                here.push((kind, words));
+            }
+        }
+        let facts = &mut self.facts.claims[claim].sources[source];
+        facts.misquoted = quote.is_some_and(|quote| !holds_quote(text, quote, &mut self.work));
+        if said.origin != ClaimOrigin::Hedged {
+            let quote = quote.filter(|_| !facts.misquoted);
+            facts.hedges = match (here.as_slice(), quote) {
+                ([], None) => self.work.hedged_like(text, &said.text),
+                (anchors, quote) => hedged_around(text, anchors, quote, &mut self.work),
+            };
+        }
+    }
+
+    /// A source that holds no words cannot hold a quote.
+    fn misquoted(&mut self, index: SpanIndex) {
+        for (claim, source, _) in self.citing.remove(&index).unwrap_or_default() {
+            let quote = self.summarize.claims[claim].sources[source].quote.is_some();
+            self.facts.claims[claim].sources[source].misquoted = quote;
+        }
+    }
+
+    /// What was shown.
+    pub fn finish(self, stored: StoredClaims) -> Examination {
+        let Self { mut facts, sought, in_text, identifiers, work, .. } = self;
+        for (facts, sought) in facts.claims.iter_mut().zip(sought) {
+            facts.missing = innermost(sought.iter().filter(|s| !s.found).map(range_of).collect());
+        }
+        let unheld = in_text.iter().filter(|place| !place.sought.found);
+        facts.unheld = innermost(unheld.map(|p| range_of(&p.sought)).collect());
+        facts.flat = in_text
+            .iter()
+            .filter(|place| !place.settled)
+            .filter_map(|p| Some((range_of(&p.sought), p.hedged_in.clone()?)))
+            .collect();
+        let (omitted, identifiers, kept) = identifiers.finish();
+        Examination { omitted, identifiers, kept, stored, too_much: work.exhausted(), ..facts }
+    }
+}
+
+/// The anchors of a text that have to be found somewhere. The ids of the session's own spans and
+/// their handles need no source.
+fn seek(text: &str, is_span: impl Fn(&SpanId) -> bool) -> Vec<Sought> {
+    let mut own: Range<usize> = 0..0;
+    let mut sought = Vec::new();
+    for anchor in anchors(text) {
+        let words = &text[anchor.start..anchor.end];
+        let id = words.split('@').next().unwrap_or(words);
+        if anchor.kind != AnchorKind::Number && id.parse().is_ok_and(|id| is_span(&id)) {
+            own = anchor.start..anchor.end;
+        }
+        if anchor.end > own.end {
+            let form = form(anchor.kind, words);
+            sought.push(Sought { anchor, form, found: false });
+        }
+    }
+    sought
+}
+
+fn range_of(sought: &Sought) -> TextRange {
+    let at = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
+    (at(sought.anchor.start), at(sought.anchor.end))
+}
+
+/// Of places within each other only the inner ones: they say most precisely what is wrong.
+fn innermost(mut places: Vec<TextRange>) -> Vec<TextRange> {
+    // Of equal beginnings the longer first, so that an outer place stands before its inner ones.
+    places.sort_by_key(|&(start, end)| (start, std::cmp::Reverse(end)));
+    places.dedup();
+    let mut kept: Vec<TextRange> = Vec::with_capacity(places.len());
+    for place in places {
+        while kept.last().is_some_and(|outer| outer.0 <= place.0 && place.1 <= outer.1) {
+            kept.pop();
+        }
+        kept.push(place);
+    }
+    kept
+}

@@ -1,0 +1,104 @@
+//! The summary contract: a model may compress, but never launder (PRODUCT, section 3).
+//!
+//! `examine` finds facts in the contents of spans, `rules` judges them with what the session knows,
+//! `advice` tells the author what to change. `standing` decides who may prune with a summary.
+
+mod advice;
+mod depth;
+mod disconfirming;
+mod examine;
+mod omitted;
+mod rules;
+mod standing;
+mod tags;
+mod words;
+
+use crate::command::Summarize;
+use crate::event::Claim;
+use crate::state::SpanState;
+use crate::{Principal, SessionState, SpanId, SpanIndex, estimate_tokens};
+
+pub use examine::{ClaimFacts, Examination, Examiner, SourceFacts, TextRange};
+pub use omitted::Omitted;
+pub use tags::tags_text;
+
+pub(crate) use advice::audit_sentence;
+pub(crate) use disconfirming::of_summary as disconfirming;
+pub(crate) use rules::findings;
+pub(crate) use standing::{Standing, standing};
+pub(crate) use words::MOST_BYTES;
+
+/// A summary that is being judged, with all that its judgement rests on.
+pub(crate) struct Case<'a> {
+    pub(crate) state: &'a SessionState,
+    pub(crate) summarize: &'a Summarize,
+    pub(crate) author: &'a Principal,
+    pub(crate) facts: &'a Examination,
+}
+
+impl Case<'_> {
+    /// The covered spans that the session knows.
+    pub(crate) fn covered(&self) -> impl Iterator<Item = SpanIndex> + '_ {
+        self.summarize.covers.iter().filter_map(|id| self.state.index(id))
+    }
+
+    /// The spans that the claims cite, as far as the session knows them; with repetitions.
+    pub(crate) fn cited(&self) -> impl Iterator<Item = SpanIndex> + '_ {
+        let sources = self.summarize.claims.iter().flat_map(|claim: &Claim| &claim.sources);
+        sources.filter_map(|source| self.state.index(&source.span))
+    }
+
+    /// The size of the text in tokens, estimated.
+    pub(crate) fn tokens(&self) -> u32 {
+        estimate_tokens(self.summarize.text.len() as u64)
+    }
+
+    /// The size of the covered spans in tokens.
+    pub(crate) fn covered_tokens(&self) -> u64 {
+        self.covered().map(|index| u64::from(self.state.span(index).tokens)).sum()
+    }
+
+    /// The size of the tags behind the text in tokens, estimated.
+    pub(crate) fn tag_tokens(&self) -> u32 {
+        tags_text(self.state, &self.summarize.claims)
+            .map_or(0, |tags| estimate_tokens(tags.len() as u64))
+    }
+
+    /// Whether a span's content could be read just now.
+    pub(crate) fn readable(&self, span: &SpanState) -> bool {
+        rules::has_content(self.state, span) && !rules::unread(self, &span.id)
+    }
+
+    /// Whether every covered and every cited span could be read.
+    fn all_read(&self) -> bool {
+        self.covered().chain(self.cited()).all(|index| self.readable(self.state.span(index)))
+    }
+
+    /// How many summaries deep the summary is.
+    pub(crate) fn depth(&self) -> u32 {
+        depth::of(self)
+    }
+
+    /// The sentence that tells the author what to change.
+    pub(crate) fn sentence(&self, finding: &crate::Finding) -> String {
+        advice::sentence(self, finding)
+    }
+
+    /// The recorded spans that the claims cite, each once.
+    pub(crate) fn cites(&self) -> Vec<SpanId> {
+        let cited: std::collections::BTreeSet<SpanIndex> = self.cited().collect();
+        cited.into_iter().map(|index| self.state.span(index).id.clone()).collect()
+    }
+}
+
+/// Recorded findings with the sentences that tell their author what to change.
+pub fn findings_said(
+    state: &SessionState,
+    summarize: &Summarize,
+    author: &Principal,
+    facts: &Examination,
+    findings: &[crate::Finding],
+) -> Vec<(crate::Finding, String)> {
+    let case = Case { state, summarize, author, facts };
+    findings.iter().map(|finding| (finding.clone(), case.sentence(finding))).collect()
+}

@@ -1,0 +1,96 @@
+//! The identifiers of the covered spans that a summary leaves out, ranked.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+use crate::SpanId;
+use crate::text::{Anchor, AnchorKind, Form, form};
+
+/// Identifiers that are told; the others are only counted.
+const OMITTED: usize = 200;
+/// Different identifiers that are kept track of. Text with more of them is no prose: what follows
+/// is not counted.
+const TRACKED: usize = 200_000;
+/// An identifier is told up to this many bytes.
+const LONGEST: usize = 200;
+
+/// An identifier that a summary leaves out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Omitted {
+    /// The identifier, as the span has it.
+    pub text: String,
+    /// What it looks like.
+    pub kind: AnchorKind,
+    /// The first covered span that holds it.
+    pub span: SpanId,
+}
+
+struct Found {
+    omitted: Omitted,
+    /// Whether a user's span holds it.
+    user: bool,
+    times: u32,
+    order: usize,
+}
+
+/// Collects the identifiers of the covered spans.
+pub(super) struct Identifiers {
+    /// The forms that the summary's text and its claims hold.
+    held: HashSet<Form>,
+    kept: HashSet<Form>,
+    found: HashMap<Form, Found>,
+}
+
+impl Identifiers {
+    pub(super) fn new(held: HashSet<Form>) -> Self {
+        Self { held, kept: HashSet::new(), found: HashMap::new() }
+    }
+
+    /// Notes an anchor of a covered span.
+    pub(super) fn note(&mut self, text: &str, anchor: &Anchor, span: &SpanId, user: bool) {
+        let words = &text[anchor.start..anchor.end];
+        let form = form(anchor.kind, words);
+        if self.held.contains(&form) {
+            self.kept.insert(form);
+            return;
+        }
+        if let Some(found) = self.found.get_mut(&form) {
+            found.times = found.times.saturating_add(1);
+            found.user |= user;
+            return;
+        }
+        if self.found.len() >= TRACKED {
+            return;
+        }
+        let words = &words[..words.floor_char_boundary(LONGEST)];
+        let omitted = Omitted { text: words.to_owned(), kind: anchor.kind, span: span.clone() };
+        let order = self.found.len();
+        self.found.insert(form, Found { omitted, user, times: 1, order });
+    }
+
+    /// The identifiers left out, most telling first and at most [`OMITTED`], how many there are in
+    /// all, and how many of those were kept.
+    pub(super) fn finish(self) -> (Vec<Omitted>, u32, u32) {
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let (all, kept) = (count(self.found.len() + self.kept.len()), count(self.kept.len()));
+        let mut found: Vec<Found> = self.found.into_values().collect();
+        // What a reader cannot guess and would search for comes first; among its likes, what the
+        // user has named, then what is named often.
+        found.sort_by_key(|f| (rank(f.omitted.kind), !f.user, Reverse(f.times), f.order));
+        found.truncate(OMITTED);
+        (found.into_iter().map(|found| found.omitted).collect(), all, kept)
+    }
+}
+
+fn rank(kind: AnchorKind) -> u8 {
+    match kind {
+        AnchorKind::RequestId | AnchorKind::Uuid => 0,
+        AnchorKind::ErrorCode | AnchorKind::Hash => 1,
+        AnchorKind::Email | AnchorKind::Url | AnchorKind::Host => 2,
+        AnchorKind::Path | AnchorKind::Version => 3,
+        AnchorKind::Identifier | AnchorKind::Command => 4,
+        AnchorKind::Number => 5,
+        AnchorKind::Time => 6,
+        AnchorKind::Quote => 7,
+    }
+}

@@ -1,0 +1,236 @@
+//! The rules of the summary contract: one for each finding code, each in its own function.
+//! (PRODUCT, section 3; WIRE, `summarize`.)
+
+use std::collections::BTreeSet;
+
+use super::{Case, disconfirming};
+use crate::event::{Claim, ClaimOrigin};
+use crate::finding::{Finding, FindingCode};
+use crate::state::SpanState;
+use crate::{Budget, Origin, Outcome, SessionState, SpanId, SpanIndex};
+
+/// Findings that one summary gets; more of the same teach its author nothing.
+const MOST: usize = 200;
+
+/// Everything that is wrong with a summary, in the order of its claims.
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (index, claim) in case.summarize.claims.iter().enumerate() {
+        let mut of_claim = Vec::new();
+        for rule in [
+            unsourced_claim,
+            unknown_source,
+            source_unrecoverable,
+            source_not_primary,
+            origin_upgraded,
+            hedge_dropped,
+            anchor_not_in_source,
+        ] {
+            rule(case, index, claim, &mut of_claim);
+        }
+        found.extend(of_claim.into_iter().map(|finding| finding.claim(index)));
+    }
+    for rule in [
+        empty_summary,
+        text_not_in_sources,
+        text_drops_hedge,
+        disconfirming_removed,
+        author_without_evidence,
+        summary_grew,
+        reserve_breached,
+    ] {
+        rule(case, &mut found);
+    }
+    found.truncate(MOST);
+    found
+}
+
+type Found = Vec<Finding>;
+
+/// A claim rests on something.
+fn unsourced_claim(_: &Case<'_>, _: usize, claim: &Claim, found: &mut Found) {
+    if claim.sources.is_empty() {
+        found.push(Finding::new(FindingCode::UnsourcedClaim));
+    }
+}
+
+/// What it rests on was recorded.
+fn unknown_source(case: &Case<'_>, _: usize, claim: &Claim, found: &mut Found) {
+    let unknown = claim.sources.iter().filter(|source| case.state.index(&source.span).is_none());
+    found.extend(unknown.map(|s| Finding::new(FindingCode::UnknownSource).span(&s.span)));
+}
+
+/// What it rests on can still be read.
+fn source_unrecoverable(case: &Case<'_>, _: usize, claim: &Claim, found: &mut Found) {
+    let gone = sources(case.state, claim).filter(|span| !case.readable(span));
+    found.extend(gone.map(|span| Finding::new(FindingCode::SourceUnrecoverable).span(&span.id)));
+}
+
+/// It goes back to primary spans. Where those behind a summary are gone for good the summary is all
+/// that is left: then the claim is second-hand, and says so by being `hedged`.
+fn source_not_primary(case: &Case<'_>, _: usize, claim: &Claim, found: &mut Found) {
+    let mut known = sources(case.state, claim).peekable();
+    if known.peek().is_none() || sources(case.state, claim).any(|span| !span.is_summary()) {
+        return;
+    }
+    for span in known {
+        let refused = span.summary.as_ref().is_some_and(|own| own.refused());
+        let behind = case.state.index(&span.id).map(|index| case.state.primaries(index));
+        let left = behind.into_iter().flatten().any(|i| case.readable(case.state.span(i)));
+        if refused || left || claim.origin != ClaimOrigin::Hedged {
+            found.push(Finding::new(FindingCode::SourceNotPrimary).span(&span.id));
+        }
+    }
+}
+
+/// It is no stronger than any of its sources: a user's and a tool's words each come only from a
+/// span of that origin, and what a model concluded without a hedge is an inference.
+fn origin_upgraded(case: &Case<'_>, index: usize, claim: &Claim, found: &mut Found) {
+    let primary = |span: &&SpanState| !span.is_summary();
+    let upgraded = |span: &SpanState| match claim.origin {
+        ClaimOrigin::UserSaid => span.origin != Origin::User,
+        ClaimOrigin::ToolOutput => span.origin != Origin::Tool,
+        ClaimOrigin::Hedged | ClaimOrigin::Inferred => false,
+    };
+    let refuse = |span: &SpanState| Finding::new(FindingCode::OriginUpgraded).span(&span.id);
+    let all = sources(case.state, claim).filter(primary);
+    found.extend(all.filter(|span| upgraded(span)).map(refuse));
+    if claim.origin == ClaimOrigin::Hedged {
+        // One source that hedges, or that says more than a model may, carries the hedge.
+        let mut all = claim.sources.iter().zip(&case.facts.claims[index].sources);
+        let carries = all.any(|(source, facts)| {
+            case.state.find(&source.span).is_none_or(|span| {
+                span.is_summary() || span.origin != Origin::Model || span.hedged || facts.hedges
+            })
+        });
+        if !carries {
+            found.extend(sources(case.state, claim).take(1).map(refuse));
+        }
+    }
+}
+
+/// A hedge stays a hedge, marked on the span or spoken in the words that the claim takes from it.
+fn hedge_dropped(case: &Case<'_>, index: usize, claim: &Claim, found: &mut Found) {
+    if claim.origin == ClaimOrigin::Hedged {
+        return;
+    }
+    for (source, facts) in claim.sources.iter().zip(&case.facts.claims[index].sources) {
+        let marked = case.state.find(&source.span).is_some_and(|span| span.hedged);
+        if marked || facts.hedges {
+            found.push(Finding::new(FindingCode::HedgeDropped).span(&source.span));
+        }
+    }
+}
+
+/// What it takes from its sources stands in them: quotes, numbers, paths, identifiers, commands.
+fn anchor_not_in_source(case: &Case<'_>, index: usize, claim: &Claim, found: &mut Found) {
+    let facts = &case.facts.claims[index];
+    for (source, facts) in claim.sources.iter().zip(&facts.sources) {
+        let read = case.state.find(&source.span).is_some_and(|span| case.readable(span));
+        if facts.misquoted && read {
+            found.push(Finding::new(FindingCode::AnchorNotInSource).span(&source.span));
+        }
+    }
+    // Of a source that is unknown or gone nobody can say what it holds: that is another finding.
+    let all_read = claim
+        .sources
+        .iter()
+        .all(|source| case.state.find(&source.span).is_some_and(|span| case.readable(span)));
+    if all_read && !claim.sources.is_empty() {
+        let missing = facts.missing.iter();
+        found.extend(missing.map(|&at| Finding::new(FindingCode::AnchorNotInSource).at(at)));
+    }
+}
+
+/// A summary says something and claims something.
+fn empty_summary(case: &Case<'_>, found: &mut Found) {
+    if case.summarize.text.trim().is_empty() || case.summarize.claims.is_empty() {
+        found.push(Finding::new(FindingCode::EmptySummary));
+    }
+}
+
+/// The text holds nothing that neither its claims nor the spans hold.
+fn text_not_in_sources(case: &Case<'_>, found: &mut Found) {
+    if case.all_read() {
+        let unheld = case.facts.unheld.iter();
+        found.extend(unheld.map(|&at| Finding::new(FindingCode::AnchorNotInSource).at(at)));
+    }
+}
+
+/// The text states nothing flatly that the spans state with a hedge, unless a claim stands for it.
+fn text_drops_hedge(case: &Case<'_>, found: &mut Found) {
+    for (at, span) in &case.facts.flat {
+        found.push(Finding::new(FindingCode::HedgeDropped).span(span).at(*at));
+    }
+}
+
+/// Something that contradicts the summary stays in the window beside it.
+fn disconfirming_removed(case: &Case<'_>, found: &mut Found) {
+    let state = case.state;
+    let covers: BTreeSet<SpanIndex> = case.covered().collect();
+    let basis = covers.iter().copied().chain(case.cited()).collect();
+    let against = disconfirming::of_basis(state, &basis, None);
+    let stays = |&index: &SpanIndex| !covers.contains(&index) && state.stands(index);
+    if !against.iter().any(stays) {
+        let against = against.iter().map(|&index| &state.span(index).id);
+        found.extend(against.map(|id| Finding::new(FindingCode::DisconfirmingRemoved).span(id)));
+    }
+}
+
+/// The author has recorded or read what it covers and what it cites.
+fn author_without_evidence(case: &Case<'_>, found: &mut Found) {
+    let state = case.state;
+    let cited = case.cited().filter(|&index| !state.span(index).is_summary());
+    let needed: BTreeSet<SpanIndex> = case.covered().chain(cited).collect();
+    for index in needed {
+        let span = state.span(index);
+        let knows = span.by == *case.author || state.read_by(index, case.author).is_some();
+        if !knows && case.readable(span) {
+            found.push(Finding::new(FindingCode::AuthorWithoutEvidence).span(&span.id));
+        }
+    }
+}
+
+/// It is smaller than what it replaces.
+fn summary_grew(case: &Case<'_>, found: &mut Found) {
+    if u64::from(case.tokens()) > case.covered_tokens() {
+        found.push(Finding::new(FindingCode::SummaryGrew));
+    }
+}
+
+/// The window with it keeps its reserve, as far as a shorter text could keep it.
+fn reserve_breached(case: &Case<'_>, found: &mut Found) {
+    if case.tokens_too_many().is_some() {
+        found.push(Finding::new(FindingCode::ReserveBreached));
+    }
+}
+
+impl Case<'_> {
+    /// By how many tokens the summary is too large for the reserve; none where it is not, or where
+    /// no text over these spans would be small enough.
+    pub(super) fn tokens_too_many(&self) -> Option<u64> {
+        let state = self.state;
+        let standing = self.covered().filter(|&index| state.stands(index));
+        let freed: u64 = standing.map(|index| state.shown_tokens(index)).sum();
+        let without = state.budget().used_tokens.saturating_sub(freed);
+        let with = without + u64::from(self.tokens()) + u64::from(self.tag_tokens());
+        let Budget { window_tokens, reserve_tokens, .. } = state.budget();
+        let usable = window_tokens - reserve_tokens;
+        (with > usable && without <= usable).then(|| with - usable)
+    }
+}
+
+/// The spans that a claim cites, as far as the session knows them.
+fn sources<'a>(state: &'a SessionState, claim: &'a Claim) -> impl Iterator<Item = &'a SpanState> {
+    claim.sources.iter().filter_map(|source| state.find(&source.span))
+}
+
+/// Whether a span's content could be had at all, by what the session knows of it.
+pub(super) fn has_content(state: &SessionState, span: &SpanState) -> bool {
+    !matches!(state.outcome(span), Outcome::Lossy | Outcome::Withheld)
+}
+
+/// Whether these facts say that a span could not be read.
+pub(super) fn unread(case: &Case<'_>, id: &SpanId) -> bool {
+    case.facts.unreadable.contains_key(id)
+}

@@ -1,0 +1,54 @@
+//! Who may prune with a summary. Nobody is both its only author and its only auditor.
+
+use crate::event::SummaryStatus;
+use crate::state::SummaryState;
+use crate::{Contract, Principal, SessionState, SpanState};
+
+/// What stands against pruning with a summary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nothing: it may be used.
+    Usable,
+    /// It was refused when it was written.
+    Refused,
+    /// This auditor failed it and has not taken that back.
+    Failed(Principal),
+    /// The pruner wrote it, and nobody else has passed it.
+    Unaudited,
+}
+
+/// Whether this pruner may put a summary into the place of spans.
+pub(crate) fn standing(state: &SessionState, summary: &SpanState, pruner: &Principal) -> Standing {
+    let Some(own) = &summary.summary else { return Standing::Refused };
+    if own.refused() {
+        return Standing::Refused;
+    }
+    if state.contract == Contract::Record {
+        return Standing::Usable;
+    }
+    // A fail wins, whatever others say, until its auditor says otherwise.
+    if let Some(failed) = own.failed_by() {
+        return Standing::Failed(failed.clone());
+    }
+    if *pruner == summary.by && !own.audited() {
+        return Standing::Unaudited;
+    }
+    Standing::Usable
+}
+
+impl SummaryState {
+    /// Whether it was refused when it was written.
+    pub(crate) fn refused(&self) -> bool {
+        self.status == SummaryStatus::Rejected
+    }
+
+    /// The auditor whose last counting verdict is a fail.
+    pub(crate) fn failed_by(&self) -> Option<&Principal> {
+        self.audits.iter().find(|audit| !audit.pass).map(|audit| &audit.by)
+    }
+
+    /// Whether somebody has passed it; audits by its author never count.
+    pub(crate) fn audited(&self) -> bool {
+        self.failed_by().is_none() && !self.audits.is_empty()
+    }
+}

@@ -1,0 +1,233 @@
+//! Prunes that are safe now, cheapest first: what a pruner that dares nothing may do.
+//!
+//! A unit leaves as a whole: a span, or a call with its results. Of all units those are kept whose
+//! leaving frees more than their stubs take; among them several ways to free what was asked are
+//! compared by what they cost at the provider.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::cost;
+use crate::event::Cost;
+use crate::state::{Plan, Slot, SpanState};
+use crate::{DirectiveNo, Role, SessionState, SpanId, SpanIndex, SpanKind, Storage};
+
+/// Candidates that are told.
+const MOST: usize = 5;
+/// Points of the window from which on a candidate may take spans.
+const STARTS: usize = 8;
+
+/// A prune that the rules allow. It is reversible if the copies of its spans can be read back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// The spans, in session order.
+    pub spans: Vec<SpanId>,
+    /// Window tokens that it frees.
+    pub freed_tokens: i64,
+    /// What it costs at the provider.
+    pub cost: Cost,
+}
+
+/// Ways to free this many tokens of the window, cheapest first: by tokens that the provider reads
+/// anew and reasoning that it may refuse, for each token freed. Each way frees what was asked by
+/// itself. Where that is impossible there is one way, which frees the most; where nothing may leave
+/// there is none. `without` names spans that are to stay.
+pub fn candidates(
+    state: &SessionState,
+    free_tokens: u64,
+    without: &BTreeSet<SpanIndex>,
+) -> Vec<Candidate> {
+    let asked = i64::try_from(free_tokens).unwrap_or(i64::MAX).max(1);
+    let units = worthwhile(state, units(state, without));
+    let all = evaluate(state, &units.iter().collect::<Vec<_>>());
+    if all.freed_tokens <= 0 {
+        return Vec::new();
+    }
+    if all.freed_tokens < asked {
+        return vec![all];
+    }
+    // What the model is working on now leaves only if nothing else is enough.
+    let now = current_turn(state);
+    let settled: Vec<&Unit> = units.iter().filter(|unit| unit.last < now).collect();
+    let pool = match plan(state, &settled).freed >= asked {
+        true => settled,
+        false => units.iter().collect(),
+    };
+    let mut found: BTreeMap<Vec<SpanIndex>, Candidate> = BTreeMap::new();
+    for start in starts(state, &pool, asked) {
+        if let Some((spans, candidate)) = enough(state, &pool[start..], asked) {
+            found.insert(spans, candidate);
+        }
+    }
+    let mut candidates: Vec<Candidate> = found.into_values().collect();
+    candidates.sort_by_key(|candidate| {
+        let thinking = candidate.cost.thinking_invalidated.iter();
+        let lost: u64 =
+            thinking.filter_map(|id| state.find(id)).map(|span| u64::from(span.tokens)).sum();
+        let cost = u128::from(candidate.cost.prefix_rewritten_tokens) + u128::from(lost);
+        let freed = u128::from(candidate.freed_tokens.unsigned_abs().max(1));
+        (cost * 1_000_000 / freed, Reverse(candidate.freed_tokens), candidate.spans.len())
+    });
+    candidates.truncate(MOST);
+    candidates
+}
+
+/// What may leave mechanically in the place of spans that nobody manages to summarise: those of them
+/// that may leave, else whatever frees as much. None if nothing may.
+pub(crate) fn fallback(
+    state: &SessionState,
+    covers: &[SpanId],
+    unreadable: &BTreeMap<SpanId, String>,
+) -> Option<Vec<SpanId>> {
+    let without = unreadable.keys().filter_map(|id| state.index(id)).collect();
+    let covered: BTreeSet<SpanIndex> = covers.iter().filter_map(|id| state.index(id)).collect();
+    let units = units(state, &without);
+    let inside = units.iter().filter(|unit| unit.spans.iter().all(|i| covered.contains(i)));
+    let spans: Vec<SpanIndex> = inside.flat_map(|unit| &unit.spans).copied().collect();
+    if !spans.is_empty() {
+        return Some(ids(state, spans));
+    }
+    let wanted: u64 = covered.iter().map(|&index| state.shown_tokens(index)).sum();
+    candidates(state, wanted, &without).into_iter().next().map(|candidate| candidate.spans)
+}
+
+/// Spans that leave together.
+struct Unit {
+    /// In session order.
+    spans: Vec<SpanIndex>,
+    /// What they take in the window.
+    tokens: u64,
+    /// The position of the last of them.
+    last: usize,
+}
+
+/// Every unit that may leave, in session order.
+fn units(state: &SessionState, without: &BTreeSet<SpanIndex>) -> Vec<Unit> {
+    let positions: BTreeMap<SpanIndex, usize> = state
+        .window
+        .values()
+        .enumerate()
+        .filter_map(|(position, slot)| match slot {
+            Slot::Span(index) | Slot::Summary(index) => Some((*index, position)),
+            Slot::Stub { .. } | Slot::Tombstone(_) => None,
+        })
+        .collect();
+    let free = |index: &SpanIndex| !without.contains(index) && may_leave(state.span(*index));
+    let standing_call = |span: &SpanState| span.answers.filter(|call| positions.contains_key(call));
+    let mut units: Vec<Unit> = Vec::new();
+    for &index in positions.keys() {
+        let span = state.span(index);
+        let mut spans = vec![index];
+        if span.kind == SpanKind::ToolCall {
+            if span.results.is_empty() {
+                continue;
+            }
+            spans.extend(span.results.iter().filter(|result| positions.contains_key(result)));
+        } else if standing_call(span).is_some() {
+            // It leaves with its call.
+            continue;
+        }
+        if !spans.iter().all(free) {
+            continue;
+        }
+        spans.sort_by_key(|index| positions[index]);
+        let tokens = spans.iter().map(|&index| state.shown_tokens(index)).sum();
+        let last = spans.last().map_or(0, |index| positions[index]);
+        units.push(Unit { spans, tokens, last });
+    }
+    units.sort_by_key(|unit| positions[&unit.spans[0]]);
+    units
+}
+
+fn may_leave(span: &SpanState) -> bool {
+    let stored = !matches!(span.storage, Storage::Withheld { .. });
+    stored && !span.pinned && span.open_contradictions == 0
+}
+
+/// Leaves out the units whose stubs would take as much as they do: those that stand alone or among
+/// their like, smaller than the stub that they would share.
+fn worthwhile(state: &SessionState, mut units: Vec<Unit>) -> Vec<Unit> {
+    loop {
+        let plan = plan(state, &units.iter().collect::<Vec<_>>());
+        let mut vain: BTreeSet<SpanIndex> = BTreeSet::new();
+        for (_, slot) in &plan.insert {
+            let Slot::Stub { spans: run, .. } = slot else { continue };
+            let shown: u64 = run.iter().map(|&index| state.shown_tokens(index)).sum();
+            if u64::from(state.slot_tokens(slot)) >= shown {
+                vain.extend(run);
+            }
+        }
+        let before = units.len();
+        units.retain(|unit| !unit.spans.iter().all(|index| vain.contains(index)));
+        if units.len() == before {
+            return units;
+        }
+    }
+}
+
+/// The position from which on the window is about what the model is doing now.
+fn current_turn(state: &SessionState) -> usize {
+    let begins = |slot: &Slot| match slot {
+        Slot::Span(index) => {
+            let span = state.span(*index);
+            span.role == Role::User && span.kind == SpanKind::Message
+        }
+        _ => false,
+    };
+    let slots: Vec<&Slot> = state.window.values().collect();
+    slots.iter().rposition(|slot| begins(slot)).unwrap_or(slots.len())
+}
+
+/// Where to begin: at the latest unit from which on there is enough, and at points before it.
+fn starts(state: &SessionState, pool: &[&Unit], asked: i64) -> Vec<usize> {
+    let (mut low, mut high) = (0, pool.len());
+    while low + 1 < high {
+        let middle = low + (high - low) / 2;
+        match plan(state, &pool[middle..]).freed >= asked {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    let mut starts: Vec<usize> = (0..=STARTS).map(|part| low * part / STARTS).collect();
+    starts.dedup();
+    starts
+}
+
+/// As few of the largest units as free what was asked.
+fn enough(state: &SessionState, pool: &[&Unit], asked: i64) -> Option<(Vec<SpanIndex>, Candidate)> {
+    let mut largest: Vec<&Unit> = pool.to_vec();
+    largest.sort_by_key(|unit| Reverse(unit.tokens));
+    let (mut low, mut high) = (0, largest.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match plan(state, &largest[..middle]).freed >= asked {
+            true => high = middle,
+            false => low = middle + 1,
+        }
+    }
+    let taken = &largest[..low];
+    let candidate = evaluate(state, taken);
+    let mut spans: Vec<SpanIndex> = taken.iter().flat_map(|unit| &unit.spans).copied().collect();
+    spans.sort_unstable();
+    (candidate.freed_tokens >= asked).then_some((spans, candidate))
+}
+
+/// What leaving these units would do.
+fn evaluate(state: &SessionState, units: &[&Unit]) -> Candidate {
+    let plan = plan(state, units);
+    Candidate {
+        freed_tokens: plan.freed,
+        cost: cost::of(state, &plan),
+        spans: ids(state, plan.order),
+    }
+}
+
+fn plan(state: &SessionState, units: &[&Unit]) -> Plan {
+    let next = u32::try_from(state.directives.len()).unwrap_or(u32::MAX).saturating_add(1);
+    let spans = units.iter().flat_map(|unit| &unit.spans).copied();
+    state.plan_prune(DirectiveNo(next), spans, &BTreeSet::new(), None)
+}
+
+fn ids(state: &SessionState, spans: Vec<SpanIndex>) -> Vec<SpanId> {
+    spans.into_iter().map(|index| state.span(index).id.clone()).collect()
+}

@@ -1,0 +1,140 @@
+//! The form in which two anchors are compared.
+
+use crate::text::AnchorKind;
+use crate::text::anchor::Anchor;
+use crate::text::fold::{Fold, Folded};
+use crate::text::lists::number_word;
+use crate::text::moment::moment;
+use crate::text::token::number_length;
+use crate::text::walk::Walk;
+
+/// What two anchors have in common that are the same, written differently: a 64-bit hash of the
+/// normal form. Forms may be put into one map over many texts; they are not for storage, since the
+/// normal form may change with the program.
+///
+/// Numbers are compared with numbers only; all other kinds with each other, so that it does not
+/// matter whether `main.rs` was taken for a path or for a quote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Form(u64);
+
+/// A fold of bytes that mixes as it goes: fast on the short words that anchors are.
+struct Mix(u64);
+
+impl Mix {
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+    fn byte(&mut self, byte: u8) {
+        self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(Self::STEP).rotate_left(29);
+    }
+
+    fn form(self) -> Form {
+        let mixed = (self.0 ^ (self.0 >> 32)).wrapping_mul(Self::STEP);
+        Form(mixed ^ (mixed >> 29))
+    }
+}
+
+impl Form {
+    /// The form of a word that is no anchor: its letters in lower case.
+    pub(super) fn of_word(word: &str) -> Self {
+        Self::folded(word, Fold::Case)
+    }
+
+    fn folded(text: &str, fold: Fold) -> Self {
+        let mut mix = Mix(1);
+        for (byte, _) in Folded::new(text.as_bytes(), fold) {
+            mix.byte(byte);
+        }
+        mix.form()
+    }
+
+    fn number(text: &str) -> Self {
+        let mut mix = Mix(2);
+        if let Some(value) = number_word(text) {
+            mix.byte(b'0' + value % 10);
+            let mut tens = Mix(2);
+            if value >= 10 {
+                tens.byte(b'0' + value / 10);
+                tens.byte(b'0' + value % 10);
+                return tens.form();
+            }
+            return mix.form();
+        }
+        let bytes = text.as_bytes();
+        let from = bytes.iter().position(|b| b.is_ascii_digit()).unwrap_or(0);
+        let bare = from > 0 && bytes[from - 1] == b'.';
+        let digits = &bytes[from..from + number_length(&bytes[from..])];
+        let zeros = digits.iter().take_while(|b| **b == b'0').count();
+        let zeros = if digits.get(zeros).is_none_or(|b| !b.is_ascii_digit() && *b != b'_') {
+            zeros.saturating_sub(1)
+        } else {
+            zeros
+        };
+        if bare {
+            mix.byte(b'0');
+            mix.byte(b'.');
+        }
+        let kept = if bare { digits } else { &digits[zeros..] };
+        for byte in kept.iter().filter(|b| !matches!(b, b',' | b'_')) {
+            mix.byte(byte.to_ascii_lowercase());
+        }
+        mix.form()
+    }
+}
+
+/// The part of an anchor that is compared: without the marks around a name.
+pub(super) fn core(kind: AnchorKind, anchor: &str) -> &str {
+    let anchor = anchor.trim();
+    let ends = |c: char| matches!(c, '.' | ',' | ';' | ':' | '!' | '?');
+    let core = match kind {
+        AnchorKind::Quote | AnchorKind::Command => anchor.trim_end_matches(ends),
+        AnchorKind::Path => {
+            let rooted = anchor.trim_end_matches(ends).trim_end_matches(['/', '\\']);
+            let mut rest = rooted;
+            while let Some(next) = ["./", "../", "~/", "/", ".\\", "..\\", "\\"]
+                .iter()
+                .find_map(|lead| rest.strip_prefix(lead))
+            {
+                rest = next;
+            }
+            if rest.is_empty() { rooted } else { rest }
+        }
+        AnchorKind::Identifier => {
+            let name = anchor.trim_end_matches(ends);
+            let name = name.strip_suffix("()").unwrap_or(name);
+            name.trim_start_matches(['$', '{']).trim_end_matches('}').trim_start_matches("::")
+        }
+        AnchorKind::Version => {
+            let version = anchor.trim_end_matches(ends);
+            let bare = version.strip_prefix(['v', 'V']).unwrap_or(version);
+            if bare.starts_with(|c: char| c.is_ascii_digit()) { bare } else { version }
+        }
+        AnchorKind::Url => anchor.trim_end_matches(ends).trim_end_matches('/'),
+        _ => anchor.trim_end_matches(ends),
+    };
+    if core.is_empty() { anchor } else { core }
+}
+
+/// The form of an anchor, as it is written in some text.
+///
+/// Linear in the anchor's length. The case of ASCII letters, trailing punctuation and, by kind,
+/// thousands separators, units, signs, `v`, `./`, `()`, `$`, the lean of slashes and the width of
+/// white space do not matter.
+pub fn form(kind: AnchorKind, anchor: &str) -> Form {
+    let core = core(kind, anchor);
+    if kind == AnchorKind::Number {
+        return Form::number(core);
+    }
+    if kind == AnchorKind::Time && moment(core.as_bytes()).is_some_and(|found| found.date > 0) {
+        // 2026/11/30 is 2026-11-30.
+        return Form::folded(&core.replace(['/', '_'], "-"), Fold::Case);
+    }
+    Form::folded(core, Fold::of(kind))
+}
+
+/// What a text supports: the form of each of its anchors and of their meaningful parts, such as the
+/// last components of a path, the host of a URL, the minutes of a time, and words for numbers.
+///
+/// In no particular order, and with repetitions. Linear in the text's length.
+pub fn forms(text: &str) -> impl Iterator<Item = (Form, Anchor)> + '_ {
+    Walk::over_source(text).map(move |anchor| (form(anchor.kind, anchor.of(text)), anchor))
+}

@@ -1,0 +1,154 @@
+//! Whether a sentence keeps a reserve.
+
+use std::ops::Range;
+
+use crate::text::hedges::{BETWEEN, HEDGES, Hedge, SPEAKERS, THINKERS, When};
+use crate::text::letters::{after, before, in_word};
+
+/// The column of a byte in [`BEGINNINGS`]: a letter's own, or that of everything else.
+const fn column(byte: u8) -> usize {
+    match byte {
+        b'a'..=b'z' => (byte - b'a') as usize,
+        b'A'..=b'Z' => (byte - b'A') as usize,
+        _ => 26,
+    }
+}
+
+/// With which two bytes a hedge may begin: most words are let go after a look at these.
+const BEGINNINGS: [[bool; 27]; 27] = {
+    let mut table = [[false; 27]; 27];
+    let mut row = 0;
+    while row < HEDGES.len() {
+        let words = HEDGES[row].0.as_bytes();
+        table[column(words[0])][column(words[1])] = true;
+        row += 1;
+    }
+    table
+};
+
+/// The length of a hedge's words at the beginning of a text: any white space for a space, curly
+/// apostrophes for straight ones.
+fn matched(words: &str, text: &str) -> Option<usize> {
+    let (words, bytes) = (words.as_bytes(), text.as_bytes());
+    let mut at = 0;
+    for byte in words {
+        match (byte, bytes.get(at)?) {
+            (b' ', next) if next.is_ascii_whitespace() => {
+                at += bytes[at..].iter().take_while(|b| b.is_ascii_whitespace()).count();
+            }
+            (b'\'', 0xe2) if bytes[at..].starts_with("\u{2019}".as_bytes()) => at += 3,
+            (byte, next) if next.to_ascii_lowercase() == *byte => at += 1,
+            _ => return None,
+        }
+    }
+    Some(at)
+}
+
+/// Whether something stands here that makes one name of the words to its sides: `maybe_uninit`,
+/// `Maybe::new`, `lib/maybe`, `maybe.rs`, `maybe(`.
+fn joined(text: &str, range: &Range<usize>) -> bool {
+    let glue = |c: char| matches!(c, '-' | '/' | '.' | ':' | '$' | '@' | '\\' | '=');
+    let (left, right) = (before(text, range.start), after(text, range.end));
+    let further = text.get(range.end..).and_then(|rest| rest.chars().nth(1));
+    let nearer = text.get(..range.start).and_then(|head| head.chars().rev().nth(1));
+    let beyond = |c: Option<char>| c.is_some_and(|c| in_word(c) || c == ':');
+    left.is_some_and(|c| in_word(c) || (glue(c) && beyond(nearer)) || matches!(c, '$' | '@'))
+        || right.is_some_and(|c| {
+            in_word(c) || (glue(c) && beyond(further)) || (c == '(' && further == Some(')'))
+        })
+}
+
+/// The word before this place, without punctuation between them, and where it begins.
+fn word_before(text: &str, at: usize) -> Option<(&str, usize)> {
+    let head = text[..at].trim_end();
+    let start = head
+        .char_indices()
+        .rev()
+        .take(32)
+        .take_while(|(_, c)| in_word(*c) || matches!(c, '\'' | '\u{2019}'))
+        .last()?
+        .0;
+    Some((&head[start..], start))
+}
+
+fn is_one_of(list: &[&str], word: &str) -> bool {
+    list.iter().any(|entry| entry.eq_ignore_ascii_case(word))
+}
+
+/// Whether one of these, or a name, is the subject of the verb here.
+fn has_subject(text: &str, at: usize, subjects: &[&str], names: bool) -> bool {
+    let mut at = at;
+    for _ in 0..3 {
+        let Some((word, start)) = word_before(text, at) else { return false };
+        // `I'd`, `I’ve`.
+        let stem = word.split(['\'', '\u{2019}']).next().unwrap_or(word);
+        if is_one_of(subjects, stem) {
+            return true;
+        }
+        if is_one_of(BETWEEN, word) {
+            at = start;
+            continue;
+        }
+        let capital = stem.len() > 1 && stem.starts_with(char::is_uppercase);
+        return names && capital && stem.chars().skip(1).all(char::is_lowercase);
+    }
+    false
+}
+
+fn holds(text: &str, range: &Range<usize>, (words, when): Hedge) -> bool {
+    if joined(text, range) {
+        return false;
+    }
+    match when {
+        When::Always => true,
+        When::Modal => {
+            let rest = &text[range.end..];
+            let next = rest.trim_start();
+            let you =
+                word_before(text, range.start).is_some_and(|(word, _)| is_one_of(&["you"], word));
+            next.len() < rest.len()
+                && next.starts_with(|c: char| c.is_ascii_lowercase())
+                && text[range.clone()].starts_with(|c: char| c.is_ascii_lowercase())
+                && !you
+        }
+        When::Spoken => has_subject(text, range.start, SPEAKERS, false),
+        // Names do not think in the plural; `Suspect` and `Guess` are nouns after a name.
+        When::Thought => has_subject(
+            text,
+            range.start,
+            THINKERS,
+            words.ends_with('s') && !words.starts_with("assume"),
+        ),
+    }
+}
+
+/// The first hedge of a sentence: words by which its author keeps a reserve.
+///
+/// English; see [`HEDGES`] for what counts and what was left out. One pass over the sentence.
+pub fn hedge(sentence: &str) -> Option<Range<usize>> {
+    let mut inside = false;
+    for (at, letter) in sentence.char_indices() {
+        let begins = !inside && (in_word(letter) || matches!(letter, '(' | '['));
+        inside = in_word(letter);
+        if !begins || !letter.is_ascii() {
+            continue;
+        }
+        let bytes = sentence.as_bytes();
+        let (first, second) = (bytes[at], bytes.get(at + 1).copied().unwrap_or_default());
+        if !BEGINNINGS[column(first)][column(second)] {
+            continue;
+        }
+        let found = HEDGES
+            .iter()
+            .filter(|(words, _)| words.as_bytes()[0] == first.to_ascii_lowercase())
+            .filter_map(|hedge| {
+                let range = at..at + matched(hedge.0, &sentence[at..])?;
+                holds(sentence, &range, *hedge).then_some(range)
+            })
+            .max_by_key(|range| range.end);
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}

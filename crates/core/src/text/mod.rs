@@ -1,0 +1,49 @@
+//! What words show by themselves: the mechanical evidence of the summary contract.
+//!
+//! A claim of a summary rests on cited text. Three questions about it need no reader:
+//! - Which of its words can be checked letter by letter? [`anchors`] finds them: numbers, paths,
+//!   identifiers, commands and their like. One extractor, the same for claims and for sources.
+//! - Does a source hold them? [`Held`] is what one text holds; [`Form`] is the shape in which two
+//!   anchors are the same although they are written differently (`v1.2.3` and `1.2.3`).
+//! - Does the source itself doubt them? [`occurrences`] says where they stand, [`sentence_around`]
+//!   what is said there, and [`hedge`] whether it is said with a reserve.
+//!
+//! Everything is linear in the length of the text, for hostile text too: an anchor is at most
+//! [`LONGEST_ANCHOR`] bytes, and whatever looks further than one run of characters looks a bounded
+//! number of bytes ahead. Letters of every script are letters; scripts that are written without
+//! spaces (Chinese, Japanese, Korean particles, Thai) bound an anchor as a space does. Composed and
+//! decomposed accents (NFC, NFD) are not the same to this module.
+//!
+//! Reading order: `letters` and `lists` (what bytes and words are), `walk` (text into runs), `run`
+//! (a run into anchors) with `token`, `place` and `moment`, then `form`, `find`, `held`, and beside
+//! them `sentence`, `hedge` and `content`.
+
+mod letters;
+mod lists;
+
+mod anchor;
+mod walk;
+
+mod moment;
+mod place;
+mod run;
+mod token;
+
+mod find;
+mod fold;
+mod form;
+mod held;
+
+mod content;
+mod hedge;
+mod hedges;
+mod sentence;
+
+pub use anchor::{Anchor, AnchorKind, LONGEST_ANCHOR, anchors};
+pub use content::content_words;
+pub use find::occurrences;
+pub use form::{Form, form, forms};
+pub use hedge::hedge;
+pub use hedges::{HEDGES, Hedge, When};
+pub use held::Held;
+pub use sentence::{sentence_around, sentences};

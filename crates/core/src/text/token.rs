@@ -1,0 +1,468 @@
+//! A run without separators, read by its shape: numbers, versions, hashes, codes, names.
+
+use crate::text::anchor::AnchorKind;
+use crate::text::letters::{
+    COMMA, DASH, DIGIT, DOT, LETTERS, LOWER, PLUS, TILDE, UNDER, WIDE, classes,
+};
+use crate::text::lists::{is_counted, is_errno, is_extension, is_name, is_unit};
+use crate::text::place::{ip, is_host};
+use crate::text::run::Runs;
+
+/// What follows the last dot.
+pub(super) fn extension(bytes: &[u8]) -> Option<&[u8]> {
+    let dot = bytes.iter().rposition(|b| *b == b'.')?;
+    (dot > 0 && dot + 1 < bytes.len()).then(|| &bytes[dot + 1..])
+}
+
+fn digits(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|b| b.is_ascii_digit()).count()
+}
+
+fn all_digits(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && digits(bytes) == bytes.len()
+}
+
+fn all_letters(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && bytes.iter().all(|b| b.is_ascii_alphabetic() || !b.is_ascii())
+}
+
+/// The length of the digits, the separators and the decimals that a number begins with, without its
+/// unit. 0 if these bytes begin with no number.
+pub(super) fn number_length(bytes: &[u8]) -> usize {
+    if let [b'0', b'x' | b'X', rest @ ..] = bytes {
+        let hex = rest.iter().take_while(|b| b.is_ascii_hexdigit()).count();
+        return if hex == 0 { 1 } else { hex + 2 };
+    }
+    let mut end = digits(bytes);
+    if end == 0 {
+        return 0;
+    }
+    if end <= 3 {
+        while matches!(bytes.get(end), Some(b',' | b'_')) && digits(&bytes[end + 1..]) == 3 {
+            end += 4;
+        }
+    }
+    if bytes.get(end) == Some(&b'.') {
+        let decimals = digits(&bytes[end + 1..]);
+        end += if decimals > 0 { decimals + 1 } else { 0 };
+    }
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        let power = digits(&bytes[(end + 1 + sign).min(bytes.len())..]);
+        end += if power > 0 { 1 + sign + power } else { 0 };
+    }
+    end
+}
+
+/// Whether these bytes are a number, perhaps with a unit.
+fn is_number(bytes: &[u8]) -> bool {
+    let bytes = bytes.strip_prefix(b".").unwrap_or(bytes);
+    let length = number_length(bytes);
+    length > 0 && (length == bytes.len() || is_unit(&bytes[length..]))
+}
+
+/// Whether these bytes are a version: `v` and numbers, three numbers, or two with a marked end.
+fn is_version(bytes: &[u8]) -> bool {
+    let marked = matches!(bytes, [b'v' | b'V', b'0'..=b'9', ..]);
+    let rest = &bytes[usize::from(marked)..];
+    let mut end = digits(rest);
+    let mut dots = 0;
+    if end == 0 {
+        return false;
+    }
+    while rest.get(end) == Some(&b'.') {
+        let more = digits(&rest[end + 1..]);
+        if more == 0 {
+            break;
+        }
+        end += more + 1;
+        dots += 1;
+    }
+    let tail = &rest[end..];
+    let plain = tail.is_empty() && (marked || dots >= 2);
+    let open = matches!(tail, b".x" | b".X" | b".*") && (marked || dots >= 1);
+    let bare = tail.strip_prefix(b"-").or(tail.strip_prefix(b".")).unwrap_or(tail);
+    let word = bare.iter().take_while(|b| b.is_ascii_alphabetic()).count();
+    let known = matches!(
+        bare[..word].to_ascii_lowercase().as_slice(),
+        b"alpha"
+            | b"beta"
+            | b"rc"
+            | b"pre"
+            | b"preview"
+            | b"dev"
+            | b"post"
+            | b"snapshot"
+            | b"a"
+            | b"b"
+            | b"canary"
+            | b"nightly"
+    );
+    let spelled = tail.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'+'));
+    let numbered = bare.len() > word || word > 2;
+    let built = dots >= 2 && matches!(tail, [b'+', _, ..] | [b'-', b'0'..=b'9', ..]);
+    plain || open || (spelled && ((known && numbered && dots >= 1) || built))
+}
+
+fn is_uuid(bytes: &[u8]) -> bool {
+    bytes.len() == 36
+        && bytes.iter().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => *byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+fn is_hash(bytes: &[u8]) -> bool {
+    let bytes = match bytes {
+        [b'0', b'x' | b'X', rest @ ..] if rest.len() >= 6 => {
+            return rest.iter().all(u8::is_ascii_hexdigit);
+        }
+        _ => bytes,
+    };
+    let number = bytes.iter().any(u8::is_ascii_digit);
+    let letter = bytes.iter().any(u8::is_ascii_alphabetic);
+    bytes.len() >= 7
+        && bytes.iter().all(u8::is_ascii_hexdigit)
+        && ((number && letter) || bytes.len() >= 32)
+}
+
+/// Whether these bytes are the code of an error: letters and digits as compilers number them, or
+/// `42P01` as databases do.
+fn is_code(bytes: &[u8]) -> bool {
+    let letters = bytes.iter().take_while(|b| b.is_ascii_uppercase()).count();
+    let rest = &bytes[letters..];
+    ((1..=4).contains(&letters) && (3..=5).contains(&rest.len()) && all_digits(rest))
+        || matches!(bytes, [b'0'..=b'9', b'0'..=b'9', b'P', b'0'..=b'9', b'0'..=b'9'])
+}
+
+/// Whether letters change from low to high inside a word, as in `fooBar` and `HTTPServer`, but not
+/// as in `IDs` and `McCarthy`.
+fn has_humps(bytes: &[u8]) -> bool {
+    if bytes.starts_with(b"Mc") && bytes.len() > 2 && bytes[3..].iter().all(u8::is_ascii_lowercase)
+    {
+        return false;
+    }
+    let rises = bytes
+        .windows(2)
+        .any(|w| (w[0].is_ascii_lowercase() || w[0].is_ascii_digit()) && w[1].is_ascii_uppercase());
+    let lower = bytes.iter().any(u8::is_ascii_lowercase);
+    let falls = bytes.windows(4).any(|w| {
+        w[..2].iter().all(u8::is_ascii_uppercase) && w[2..].iter().all(u8::is_ascii_lowercase)
+    });
+    lower && (rises || falls)
+}
+
+/// What a piece of a name that is joined by dashes is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Piece {
+    Word,
+    Number,
+    Mixed,
+}
+
+impl Piece {
+    fn of(bytes: &[u8]) -> Self {
+        if all_letters(bytes) || is_name(bytes) {
+            Self::Word
+        } else if is_number(bytes) {
+            Self::Number
+        } else if matches!(bytes, [b'a'..=b'z' | b'A'..=b'Z', rest @ ..] if rest.len() < 3 && all_digits(rest))
+        {
+            // p99, q3, h1: words of prose.
+            Self::Word
+        } else {
+            Self::Mixed
+        }
+    }
+}
+
+impl Runs<'_> {
+    /// Reads what has no slash, colon or `@`.
+    pub(super) fn token(&mut self, start: usize, end: usize, all: u16) {
+        let bytes = &self.bytes[start..end];
+        if all & !LETTERS == 0 {
+            return self.word(start, end);
+        }
+        let flag = bytes.starts_with(b"--") && bytes.get(2).is_some_and(u8::is_ascii_alphabetic);
+        let define = matches!(bytes, [b'-', b'D', b'A'..=b'Z' | b'_', _, ..]);
+        if (flag || define) && all & !(LETTERS | DIGIT | DASH | UNDER | DOT) == 0 {
+            return self.push(AnchorKind::Identifier, start, end);
+        }
+        if bytes[0] == b'-' {
+            let dashes = bytes.iter().take_while(|b| **b == b'-').count();
+            return self.token_of(start + dashes, end);
+        }
+        if all & DIGIT != 0 && self.numeric(start, end, all) {
+            return;
+        }
+        if all & COMMA != 0 {
+            return self.each(start, end, b",", Self::token_of);
+        }
+        if all & (PLUS | TILDE) != 0 {
+            return self.each(start, end, b"+~", Self::token_of);
+        }
+        if all & DASH != 0 && bytes.windows(2).any(|w| w == b"--") {
+            return self.each(start, end, b"-", Self::token_of);
+        }
+        if all & DOT != 0 {
+            return self.dotted(start, end, all);
+        }
+        if all & UNDER != 0 {
+            return self.underscored(start, end);
+        }
+        if all & DASH != 0 {
+            return self.dashed(start, end);
+        }
+        self.mixed(start, end, all);
+    }
+
+    /// Reads numbers and what looks like them.
+    fn numeric(&mut self, start: usize, end: usize, all: u16) -> bool {
+        let bytes = &self.bytes[start..end];
+        if is_number(bytes) && !is_hash(bytes) {
+            self.push(AnchorKind::Number, start, end);
+            if self.parts && all & COMMA != 0 {
+                // `[1,200]` may be two numbers.
+                self.each(start, end, b",", Self::token_of);
+            }
+            if all & DOT != 0 {
+                self.part(AnchorKind::Version, start, end);
+            }
+            return true;
+        }
+        let kind = if ip(bytes) {
+            AnchorKind::Host
+        } else if is_version(bytes) {
+            AnchorKind::Version
+        } else if is_uuid(bytes) {
+            AnchorKind::Uuid
+        } else if is_hash(bytes) {
+            AnchorKind::Hash
+        } else {
+            return false;
+        };
+        self.push(kind, start, end);
+        if kind == AnchorKind::Version && is_number(&bytes[1..]) {
+            self.part(AnchorKind::Number, start + 1, end);
+        }
+        if kind == AnchorKind::Hash {
+            // A commit is named by the first digits of its hash.
+            for length in [7, 8, 9, 10, 12].into_iter().filter(|length| *length < end - start) {
+                self.part(AnchorKind::Hash, start, start + length);
+            }
+        }
+        true
+    }
+
+    /// Reads letters only.
+    pub(super) fn word(&mut self, start: usize, end: usize) {
+        let bytes = &self.bytes[start..end];
+        let capital = bytes.iter().all(u8::is_ascii_uppercase);
+        if capital && is_errno(bytes) {
+            return self.push(AnchorKind::ErrorCode, start, end);
+        }
+        let named = self.called && bytes.len() > 1;
+        if named || (!capital && has_humps(bytes) && !is_name(bytes)) {
+            self.push(AnchorKind::Identifier, start, end);
+        }
+    }
+
+    /// Reads letters and digits.
+    fn mixed(&mut self, start: usize, end: usize, all: u16) {
+        let bytes = &self.bytes[start..end];
+        if is_name(bytes) {
+            return;
+        }
+        let letters = bytes.iter().take_while(|b| b.is_ascii_alphabetic()).count();
+        let suffixed = letters >= 3 && all_digits(&bytes[letters..]);
+        let turns =
+            bytes.windows(2).filter(|w| w[0].is_ascii_digit() != w[1].is_ascii_digit()).count();
+        if is_code(bytes) || (all & LOWER == 0 && is_errno(bytes)) {
+            self.push(AnchorKind::ErrorCode, start, end);
+        } else if bytes.len() >= 8 && turns >= 3 {
+            self.push(AnchorKind::RequestId, start, end);
+        } else if self.called || suffixed || has_humps(bytes) {
+            self.push(AnchorKind::Identifier, start, end);
+        }
+    }
+
+    /// Reads `snake_case` and ids that are joined by `_`.
+    fn underscored(&mut self, start: usize, end: usize) {
+        let bytes = &self.bytes[start..end];
+        let under = |b: &&u8| **b == b'_';
+        let (before, after) =
+            (bytes.iter().take_while(under).count(), bytes.iter().rev().take_while(under).count());
+        if before == bytes.len() {
+            return;
+        }
+        let inner = &bytes[before..bytes.len() - after];
+        let (first, last) = (start + before, end - after);
+        let dunder = before == 2 && after == 2;
+        if !inner.contains(&b'_') && !dunder {
+            // `_foo_` is emphasis; what is in it may still be an anchor.
+            return self.token(first, last, classes(inner));
+        }
+        if is_name(inner) {
+            return;
+        }
+        // Emphasis around a name.
+        let (start, end) = if before == 1 && after == 1 { (first, last) } else { (start, end) };
+        let inner_all = classes(inner);
+        let error = inner_all & LOWER == 0
+            && (inner.starts_with(b"ERR_")
+                || [b"_ERR".as_slice(), b"_ERROR", b"_EXCEPTION"]
+                    .iter()
+                    .any(|tail| inner.ends_with(tail))
+                || is_errno(inner));
+        let numbered = inner_all & DIGIT != 0
+            && inner.split(|b| matches!(b, b'_' | b'-')).any(|part| {
+                all_digits(part) || (part.len() >= 6 && Piece::of(part) == Piece::Mixed)
+            });
+        let kind = if error {
+            AnchorKind::ErrorCode
+        } else if numbered {
+            AnchorKind::RequestId
+        } else {
+            AnchorKind::Identifier
+        };
+        self.push(kind, start, end);
+    }
+
+    /// Reads words and numbers that are joined by `-`.
+    fn dashed(&mut self, start: usize, end: usize) {
+        let bytes = &self.bytes[start..end];
+        let pieces = || bytes.split(|b| *b == b'-').filter(|piece| !piece.is_empty());
+        let Some(first) = pieces().next() else { return };
+        let (mut numbers, mut mixed) = (0, 0);
+        for piece in pieces() {
+            match Piece::of(piece) {
+                Piece::Word => {}
+                Piece::Number => numbers += 1,
+                Piece::Mixed => mixed += 1,
+            }
+        }
+        let shouted = (2..=10).contains(&first.len()) && first.iter().all(u8::is_ascii_uppercase);
+        let ticket = shouted && pieces().skip(1).all(all_digits) && pieces().count() > 1;
+        let known = matches!(
+            first,
+            b"RFC"
+                | b"ISO"
+                | b"PEP"
+                | b"IEEE"
+                | b"GPT"
+                | b"SHA"
+                | b"UTF"
+                | b"COVID"
+                | b"AES"
+                | b"HTTP"
+                | b"TLS"
+        );
+        if is_name(bytes) {
+            return;
+        }
+        let second = pieces().nth(1).filter(|piece| shouted && !known && all_digits(piece));
+        if ticket && !known {
+            self.push(AnchorKind::ErrorCode, start, end);
+        } else if let Some(number) = second {
+            // The branch of a ticket: `ABC-1234-fix-login`.
+            let ticket_end = start + first.len() + 1 + number.len();
+            self.push(AnchorKind::ErrorCode, start, ticket_end);
+            self.each(ticket_end, end, b"-", Self::token_of);
+        } else if mixed > 0 {
+            self.push(AnchorKind::RequestId, start, end);
+        } else if numbers == 0 || known || Piece::of(first) == Piece::Number || is_counted(first) {
+            self.each(start, end, b"-", Self::token_of);
+        } else {
+            self.push(AnchorKind::RequestId, start, end);
+            if self.parts {
+                self.each(start, end, b"-", Self::token_of);
+            }
+        }
+    }
+
+    /// Reads names and files whose parts are joined by dots.
+    fn dotted(&mut self, start: usize, end: usize, all: u16) {
+        let bytes = &self.bytes[start..end];
+        if is_name(bytes) {
+            return;
+        }
+        if bytes[0] == b'.' {
+            let hidden = bytes.len() > 3 && (bytes[1].is_ascii_lowercase() || bytes[1] == b'_');
+            if hidden && !is_extension(&bytes[1..]) || bytes == b".env" {
+                return self.path(start, end);
+            }
+            return self.token_of(start + 1, end);
+        }
+        let last = extension(bytes).unwrap_or_default();
+        let stem = &bytes[..bytes.len() - last.len() - 1];
+        let whole = !bytes.windows(2).any(|w| w == b"..");
+        let prose = bytes.split(|b| *b == b'.').all(|part| part.len() == 1);
+        if whole
+            && is_extension(last)
+            && !prose
+            && stem.iter().any(|b| b.is_ascii_alphanumeric() || !b.is_ascii())
+        {
+            return self.path(start, end);
+        }
+        if whole && is_host(bytes) {
+            return self.push(AnchorKind::Host, start, end);
+        }
+        if whole && self.is_member(bytes, all) {
+            self.push(AnchorKind::Identifier, start, end);
+            if self.parts {
+                self.tails(AnchorKind::Identifier, start, end, b".");
+                self.each(start, end, b".", Self::token_of);
+            }
+            return;
+        }
+        if all & DASH != 0 {
+            return self.dashed(start, end);
+        }
+        // `python3.11` and `TLS1.2`: a version behind a name.
+        let letters = bytes.iter().take_while(|b| b.is_ascii_alphabetic()).count();
+        if letters >= 2 && number_length(&bytes[letters..]) == bytes.len() - letters {
+            return self.push(AnchorKind::Number, start + letters, end);
+        }
+        self.each(start, end, b".", Self::token_of);
+    }
+
+    /// Whether this is `a.b` of program text, and not two sentences without a space between them or
+    /// an abbreviation.
+    fn is_member(&self, bytes: &[u8], all: u16) -> bool {
+        if all & !(LETTERS | DIGIT | UNDER | DOT) != 0 || all & WIDE != 0 {
+            return false;
+        }
+        let parts = || bytes.split(|b| *b == b'.');
+        let named =
+            parts().all(|part| part.first().is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_'));
+        if !named || parts().all(|part| part.len() == 1) {
+            return false;
+        }
+        if self.called || all & UNDER != 0 || parts().any(has_humps) {
+            return true;
+        }
+        let capital = |part: &[u8]| part[0].is_ascii_uppercase();
+        let abbreviation = parts().next().is_some_and(|first| {
+            matches!(
+                first,
+                b"etc"
+                    | b"vs"
+                    | b"cf"
+                    | b"eg"
+                    | b"ie"
+                    | b"no"
+                    | b"No"
+                    | b"Dr"
+                    | b"Mr"
+                    | b"Ms"
+                    | b"Ph"
+                    | b"Mrs"
+                    | b"St"
+            )
+        });
+        let last_long = parts().next_back().is_some_and(|last| last.len() >= 2);
+        // A new sentence begins with a capital.
+        let sentence = parts().skip(1).any(capital) && parts().count() < 3;
+        last_long && !abbreviation && !sentence && all & LOWER != 0
+    }
+}

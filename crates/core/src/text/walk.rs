@@ -1,0 +1,472 @@
+//! From text to runs: characters without white space or brackets between them. Quotes, variables,
+//! commands and URLs are seen here, since they reach over more than one run.
+
+use memchr::{memchr, memchr2};
+
+use crate::text::anchor::{Anchor, AnchorKind, LONGEST_ANCHOR};
+use crate::text::letters::{
+    BEYOND, CLASS, COLON, COMMA, LOWER, OPENS, SLASH, UPPER, WIDE, after, escape, in_word,
+    word_after, word_before,
+};
+use crate::text::run::Runs;
+
+/// The longest quote in bytes.
+const LONGEST_QUOTE: usize = 200;
+
+/// The longest command line in bytes.
+const LONGEST_COMMAND: usize = 1024;
+
+/// Walks over a text and hands out its anchors.
+pub(super) struct Walk<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    runs: Runs<'a>,
+    /// The next of the found anchors to hand out.
+    next: usize,
+    /// Where a quote that was opened closes: by `"` or `'`, by the same escaped, by a backtick.
+    closes: [usize; 3],
+    /// Before this place a URL was found: its parts are no URLs.
+    url_ends: usize,
+}
+
+impl<'a> Walk<'a> {
+    /// The anchors as a claim is held to them.
+    pub(super) fn over_claim(text: &'a str) -> Self {
+        Self::new(text, false)
+    }
+
+    /// The anchors and their parts, as a source supports them.
+    pub(super) fn over_source(text: &'a str) -> Self {
+        Self::new(text, true)
+    }
+
+    fn new(text: &'a str, parts: bool) -> Self {
+        Self {
+            text,
+            bytes: text.as_bytes(),
+            at: 0,
+            runs: Runs::new(text, parts),
+            next: 0,
+            closes: [0; 3],
+            url_ends: 0,
+        }
+    }
+
+    /// Goes on until something is found or the text ends.
+    fn step(&mut self) {
+        self.runs.found.clear();
+        self.next = 0;
+        while self.at < self.bytes.len() && self.runs.found.is_empty() {
+            let class = CLASS[usize::from(self.bytes[self.at])];
+            match class {
+                0 | COMMA => self.at += 1,
+                OPENS => self.opening(),
+                BEYOND => self.beyond(),
+                _ => match escape(self.bytes, self.at) {
+                    0 => self.run(),
+                    length => self.skip_escape(length),
+                },
+            }
+        }
+    }
+
+    fn beyond(&mut self) {
+        match after(self.text, self.at) {
+            Some(letter) if in_word(letter) => self.run(),
+            Some('\u{201c}') => self.quote(3, "\u{201d}"),
+            Some('\u{ab}') => self.quote(2, "\u{bb}"),
+            other => self.at += other.map_or(1, char::len_utf8),
+        }
+    }
+
+    fn opening(&mut self) {
+        match self.bytes[self.at] {
+            b'"' => self.straight(b'"'),
+            b'\'' => self.straight(b'\''),
+            b'`' => self.backtick(),
+            b'$' => self.dollar(),
+            _ => self.terminal(),
+        }
+    }
+
+    fn skip_escape(&mut self, length: usize) {
+        let written = &self.bytes[self.at..self.at + length];
+        self.at += length;
+        if written.eq_ignore_ascii_case(b"\\u001b") {
+            self.at -= 1;
+            self.terminal();
+        }
+    }
+
+    /// Colours and cursor movements are not words.
+    fn terminal(&mut self) {
+        self.at += 1;
+        if self.bytes.get(self.at) == Some(&b'[') {
+            self.at += 1;
+            let tail = &self.bytes[self.at..];
+            let parameters = tail.iter().take(32).take_while(|b| (0x20..0x40).contains(*b)).count();
+            self.at = (self.at + parameters + 1).min(self.bytes.len());
+            while !self.text.is_char_boundary(self.at) {
+                self.at += 1;
+            }
+        }
+    }
+
+    fn dollar(&mut self) {
+        let start = self.at;
+        if self.line_begins(start) && self.bytes.get(start + 1) == Some(&b' ') {
+            self.at += 2;
+            return self.command_line();
+        }
+        let braced = self.bytes.get(start + 1) == Some(&b'{');
+        let name = start + 1 + usize::from(braced);
+        let tail = &self.bytes[name..];
+        let length = tail
+            .iter()
+            .take(LONGEST_ANCHOR)
+            .take_while(|b| b.is_ascii_alphanumeric() || **b == b'_')
+            .count();
+        let end = name + length;
+        let named = (2..LONGEST_ANCHOR / 2).contains(&length) && !tail[0].is_ascii_digit();
+        if !named || word_before(self.text, start) || self.goes_on(end) {
+            self.at = name;
+            return;
+        }
+        let whole = if braced && self.bytes.get(end) == Some(&b'}') {
+            (start, end + 1)
+        } else if braced {
+            (name, end)
+        } else {
+            (start, end)
+        };
+        self.runs.push(AnchorKind::Identifier, whole.0, whole.1);
+        self.at = end;
+    }
+
+    fn goes_on(&self, at: usize) -> bool {
+        after(self.text, at).is_some_and(|letter| !letter.is_ascii() && in_word(letter))
+    }
+
+    /// Whether nothing but spaces stands before this place on its line.
+    fn line_begins(&self, at: usize) -> bool {
+        let from = at.saturating_sub(16);
+        let blank = self.bytes[from..at].iter().rev().take_while(|b| matches!(b, b' ' | b'\t'));
+        let first = at - blank.count();
+        first == 0 || self.bytes[first - 1] == b'\n'
+    }
+
+    fn command_line(&mut self) {
+        let ahead = &self.bytes[self.at..self.bytes.len().min(self.at + LONGEST_COMMAND)];
+        let length = match memchr(b'\n', ahead) {
+            Some(length) => length,
+            None if self.at + ahead.len() == self.bytes.len() => ahead.len(),
+            None => return,
+        };
+        let line = &self.text[self.at..self.at + length];
+        let start = self.at + line.len() - line.trim_start().len();
+        // `$ 5` is money.
+        if line.trim_start().starts_with(|c: char| c.is_ascii_alphabetic() || "./~_".contains(c)) {
+            self.runs.push(AnchorKind::Command, start, start + line.trim().len());
+        }
+    }
+
+    /// A quote that opens and closes with the same mark.
+    fn straight(&mut self, mark: u8) {
+        let open = self.at;
+        self.at += 1;
+        let escaped = open > 0 && self.bytes[open - 1] == b'\\';
+        let kind = usize::from(escaped);
+        if self.closes[kind] == open + 1 {
+            return;
+        }
+        // An apostrophe, or an inch.
+        if word_before(self.text, open - usize::from(escaped)) {
+            return;
+        }
+        if mark == b'\'' && !self.opens_single(open) {
+            return;
+        }
+        let Some(close) = self.closing(mark, escaped) else { return };
+        let end = close - usize::from(escaped);
+        if end <= self.at || !self.quotes(self.at, end) {
+            return;
+        }
+        self.closes[kind] = close + 1;
+        if !self.is_key(close + 1) {
+            self.quoted(AnchorKind::Quote, self.at, end);
+        }
+    }
+
+    fn opens_single(&self, open: usize) -> bool {
+        open == 0
+            || matches!(
+                self.bytes[open - 1],
+                b' ' | b'\t' | b'\n' | b'(' | b'[' | b'{' | b'=' | b':' | b',' | b'"' | b'\\'
+            )
+    }
+
+    /// Where the mark stands again that closes a quote: on this line, and escaped as the first was.
+    fn closing(&self, mark: u8, escaped: bool) -> Option<usize> {
+        let limit = self.bytes.len().min(self.at + LONGEST_QUOTE + 2);
+        let mut from = self.at;
+        loop {
+            let found = from + memchr2(mark, b'\n', &self.bytes[from..limit])?;
+            if self.bytes[found] == b'\n' {
+                return None;
+            }
+            let same = (self.bytes[found - 1] == b'\\') == escaped;
+            // An apostrophe inside single quotes does not end them.
+            if same && (mark == b'"' || !self.is_apostrophe(found)) {
+                return Some(found);
+            }
+            from = found + 1;
+        }
+    }
+
+    /// Whether a single mark belongs to a word: `don't`, `the users' choice`.
+    fn is_apostrophe(&self, at: usize) -> bool {
+        let plural =
+            self.bytes[at - 1] == b's' && matches!(self.bytes[at + 1..], [b' ', b'a'..=b'z', ..]);
+        plural || word_after(self.text, at + 1)
+    }
+
+    /// Whether these words may be a quote's: bounded, no white space at the ends, and not the
+    /// punctuation between two strings of a list.
+    fn quotes(&self, start: usize, end: usize) -> bool {
+        let (first, last) = (self.bytes[start], self.bytes[end - 1]);
+        (3..=LONGEST_QUOTE).contains(&(end - start))
+            && !first.is_ascii_whitespace()
+            && !last.is_ascii_whitespace()
+            && !matches!(first, b',' | b':' | b']' | b'}' | b')')
+            && self.bytes[start..end].iter().any(|b| b.is_ascii_alphanumeric() || !b.is_ascii())
+    }
+
+    /// Whether a quote that ends here is the key of a map.
+    fn is_key(&self, after: usize) -> bool {
+        let tail = &self.bytes[after..];
+        let blank = tail.iter().take(4).take_while(|b| **b == b' ').count();
+        tail.get(blank) == Some(&b':')
+    }
+
+    fn backtick(&mut self) {
+        let open = self.at;
+        let fence = self.bytes[open..].iter().take_while(|b| **b == b'`').count();
+        self.at += fence;
+        if fence > 1 || self.closes[2] == open + 1 {
+            return;
+        }
+        let limit = self.bytes.len().min(self.at + LONGEST_QUOTE + 1);
+        let Some(length) = memchr2(b'`', b'\n', &self.bytes[self.at..limit]) else { return };
+        let end = self.at + length;
+        if self.bytes[end] == b'\n' || end == self.at || !self.quotes(self.at, end) {
+            return;
+        }
+        self.closes[2] = end + 1;
+        let spaced = self.bytes[self.at..end].iter().any(u8::is_ascii_whitespace);
+        self.quoted(if spaced { AnchorKind::Command } else { AnchorKind::Quote }, self.at, end);
+    }
+
+    /// A quote whose closing mark differs from its opening one.
+    fn quote(&mut self, mark: usize, close: &str) {
+        self.at += mark;
+        let limit = self.bytes.len().min(self.at + LONGEST_QUOTE + close.len());
+        let ahead = &self.bytes[self.at..limit];
+        let line = &ahead[..memchr(b'\n', ahead).unwrap_or(ahead.len())];
+        let Some(length) = line.windows(close.len()).position(|w| w == close.as_bytes()) else {
+            return;
+        };
+        let end = self.at + length;
+        if length > 0 && self.quotes(self.at, end) {
+            self.quoted(AnchorKind::Quote, self.at, end);
+        }
+    }
+
+    /// Records a quote, unless it quotes nothing but one other anchor.
+    fn quoted(&mut self, kind: AnchorKind, start: usize, end: usize) {
+        let first = self.runs.found.len();
+        self.runs.push(kind, start, end);
+        if kind == AnchorKind::Quote && CLASS[usize::from(self.bytes[start])] & OPENS == 0 {
+            self.run();
+            let same = |anchor: &Anchor| (anchor.start, anchor.end) == (start, end);
+            if self.runs.found[first + 1..].iter().any(same) {
+                self.runs.found.remove(first);
+            }
+        }
+    }
+
+    /// Takes the run of characters that begins here.
+    fn run(&mut self) {
+        let start = self.at;
+        let mut all = 0;
+        let mut end = start;
+        while let Some(byte) = self.bytes.get(end) {
+            let class = CLASS[usize::from(*byte)];
+            if class & (OPENS | BEYOND | COMMA) != 0 || class == 0 || *byte == b'\\' {
+                match self.joins(end) {
+                    Some((class, length)) => {
+                        all |= class;
+                        end += length;
+                        continue;
+                    }
+                    None => break,
+                }
+            }
+            all |= class;
+            end += 1;
+        }
+        self.at = end.max(start + 1);
+        if end - start > LONGEST_ANCHOR || end == start {
+            return;
+        }
+        if all & (COLON | SLASH) == COLON | SLASH
+            && start >= self.url_ends
+            && let Some(colon) = memchr::memmem::find(&self.bytes[start..end], b"://")
+            && self.url(start, start + colon)
+        {
+            return;
+        }
+        let called = self.bytes.get(end) == Some(&b'(');
+        let letters = all & !(LOWER | UPPER) == 0;
+        if letters && !called && !self.runs.parts {
+            let capitals = &self.bytes[start + 1..end];
+            if all == LOWER || !capitals.iter().any(u8::is_ascii_uppercase) {
+                return;
+            }
+        }
+        let empty_call = called && self.bytes.get(end + 1) == Some(&b')');
+        self.runs.called = empty_call || (called && self.runs.parts);
+        if self.is_list_mark(start, end) {
+            return;
+        }
+        self.runs.run(start, end, all);
+    }
+
+    /// What a byte that mostly bounds a run is inside one, with the length of its character.
+    fn joins(&self, at: usize) -> Option<(u16, usize)> {
+        match self.bytes[at] {
+            b',' => {
+                let tail = &self.bytes[at + 1..];
+                let digits = tail.iter().take(4).take_while(|b| b.is_ascii_digit()).count();
+                let grouped = at > 0 && self.bytes[at - 1].is_ascii_digit() && digits == 3;
+                grouped.then_some((COMMA, 1))
+            }
+            b'\\' if self.is_escape(at) => None,
+            b'\\' => Some((CLASS[usize::from(b'\\')], 1)),
+            0x80.. => {
+                let letter = after(self.text, at)?;
+                in_word(letter).then(|| (WIDE, letter.len_utf8()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a backslash writes another character, as in JSON; in `C:\new` it does not.
+    fn is_escape(&self, at: usize) -> bool {
+        let drive = |from: usize| {
+            let head = &self.bytes[from..at.min(from + 3)];
+            head.len() >= 2 && head[0].is_ascii_alphabetic() && head[1] == b':'
+        };
+        match self.bytes.get(at + 1) {
+            Some(b'n' | b'r' | b't' | b'u') => escape(self.bytes, at) > 0 && !drive(self.at),
+            Some(b'"' | b'\'' | b'`' | b'$') | None => true,
+            Some(_) => false,
+        }
+    }
+
+    /// Whether this is the number of a list's item: `1.` or `2)` where a line begins. In a source
+    /// it still supports the number.
+    fn is_list_mark(&self, start: usize, end: usize) -> bool {
+        let run = &self.bytes[start..end];
+        let digits = run.iter().take_while(|b| b.is_ascii_digit()).count();
+        let mark = match &run[digits..] {
+            [b'.'] => end,
+            [] if self.bytes.get(end) == Some(&b')') => end + 1,
+            _ => return false,
+        };
+        (1..=2).contains(&digits)
+            && !self.runs.parts
+            && matches!(self.bytes.get(mark), Some(b' ' | b'\t'))
+            && self.line_begins(start)
+    }
+
+    /// Takes the URL whose `://` stands at `colon`, and what stands before it in the run.
+    fn url(&mut self, start: usize, colon: usize) -> bool {
+        let scheme = self.bytes[start..colon]
+            .iter()
+            .rev()
+            .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'.' | b'-'))
+            .count();
+        let begin = colon - scheme;
+        if scheme < 2 || !self.bytes[begin].is_ascii_alphabetic() {
+            return false;
+        }
+        let authority = colon + 3;
+        let end = self.url_end(authority);
+        if end == authority {
+            return false;
+        }
+        self.url_ends = end;
+        if end - begin > LONGEST_ANCHOR {
+            self.at = end;
+            return true;
+        }
+        if begin > start {
+            self.runs.called = false;
+            self.runs.run(start, begin, u16::MAX);
+        }
+        self.runs.push(AnchorKind::Url, begin, end);
+        self.at = end;
+        if self.runs.parts {
+            let rest = &self.bytes[authority..end];
+            let ends = [b"/?#".as_slice(), b"?#", b"#"].map(|stops| {
+                rest.iter().position(|b| stops.contains(b)).map(|length| authority + length)
+            });
+            for end in ends.into_iter().flatten().filter(|end| *end > authority) {
+                self.runs.push(AnchorKind::Url, begin, end);
+            }
+            self.at = authority;
+        }
+        true
+    }
+
+    fn url_end(&self, authority: usize) -> usize {
+        let mut end = authority;
+        let mut open = 0usize;
+        let limit = authority + 2 * LONGEST_ANCHOR;
+        while let Some(byte) = self.bytes.get(end).filter(|_| end < limit) {
+            match byte {
+                b'(' => open += 1,
+                b')' if open == 0 => break,
+                b')' => open -= 1,
+                b'"' | b'\'' | b'`' | b'<' | b'>' | b'{' | b'}' | b'|' | b'^' | b'\\' | b'*'
+                | b']' => break,
+                0..=b' ' | 0x7f => break,
+                0x80.. => match after(self.text, end) {
+                    Some(letter) if in_word(letter) => {
+                        end += letter.len_utf8();
+                        continue;
+                    }
+                    _ => break,
+                },
+                _ => {}
+            }
+            end += 1;
+        }
+        let tail = self.bytes[authority..end].iter().rev();
+        end - tail.take_while(|b| b".,;:!?(~_-+@&=$[".contains(b)).count()
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = Anchor;
+
+    fn next(&mut self) -> Option<Anchor> {
+        if self.next == self.runs.found.len() {
+            self.step();
+        }
+        let anchor = self.runs.found.get(self.next).copied();
+        self.next += usize::from(anchor.is_some());
+        anchor
+    }
+}

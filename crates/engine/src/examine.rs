@@ -1,0 +1,84 @@
+//! Examining large summaries apart from the writer. Reading megabytes for one of them must not hold
+//! everybody else's writes up; small ones are examined by the writer itself, so that a client's
+//! commands keep their order.
+
+use std::sync::Arc;
+
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use lacuna_core::{Command, Refusal};
+use lacuna_store::Store;
+
+use crate::reader::Reader;
+use crate::writer::Message;
+use crate::{Callback, EngineError, Request, evidence};
+
+/// Summaries that may wait; further ones are answered `overloaded`.
+const WAITING: usize = 64;
+/// Up to this many bytes the writer examines by itself: some milliseconds.
+pub(crate) const INLINE_BYTES: u64 = 1 << 20;
+
+/// A summary to examine.
+pub(crate) struct Job {
+    request: Box<Request>,
+    callback: Callback,
+}
+
+/// Where summaries are handed in.
+pub(crate) struct Examining(Sender<Job>);
+
+impl Examining {
+    /// The place to hand summaries in, and what examines them: run it on a thread. It ends when the
+    /// place is gone.
+    pub(crate) fn new(
+        store: Arc<Store>,
+        reader: Arc<Reader>,
+        inbox: Sender<Message>,
+    ) -> (Self, Examination) {
+        let (sender, jobs) = bounded(WAITING);
+        (Self(sender), Examination { store, reader, jobs, inbox })
+    }
+
+    /// Hands one in. Never blocks; says whether it was taken, and answers it if it was not.
+    pub(crate) fn hand_in(&self, request: Box<Request>, callback: Callback) -> bool {
+        match self.0.try_send(Job { request, callback }) {
+            Ok(()) => true,
+            Err(TrySendError::Full(job) | TrySendError::Disconnected(job)) => {
+                (job.callback)(Err(EngineError::Overloaded { waiting: WAITING }));
+                false
+            }
+        }
+    }
+}
+
+/// Examines one summary after the other and gives them back to the writer.
+pub(crate) struct Examination {
+    store: Arc<Store>,
+    reader: Arc<Reader>,
+    jobs: Receiver<Job>,
+    inbox: Sender<Message>,
+}
+
+impl Examination {
+    pub(crate) fn run(self) {
+        while let Ok(Job { request, callback }) = self.jobs.recv() {
+            let examined = self.examine(&request).map(Box::new);
+            let message = Message::Examined(request, callback, examined);
+            // A writer that has ended takes nothing any more.
+            if let Err(refused) = self.inbox.send(message)
+                && let Message::Examined(_, callback, _) = refused.into_inner()
+            {
+                callback(Err(EngineError::Unavailable("the journal is closed".into())));
+            }
+        }
+    }
+
+    fn examine(&self, request: &Request) -> Result<lacuna_core::Examination, EngineError> {
+        let Command::Summarize(summarize) = &request.command else {
+            return Err(Refusal::BadRequest("only summaries are examined".into()).into());
+        };
+        let state = self.reader.state(&request.session)?;
+        let unknown = || Refusal::UnknownSession(request.session.to_string());
+        let state = state.ok_or_else(unknown)?;
+        Ok(evidence::examine(&self.store, &state, summarize)?)
+    }
+}

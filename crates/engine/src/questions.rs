@@ -1,0 +1,311 @@
+//! Questions to a journal: what an address leads to, the window, which copies exist.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use lacuna_codec::decode_claims;
+use lacuna_core::render::Shown;
+use lacuna_core::{
+    Address, Candidate, Claim, Command, EntryKind, Event, Outcome, Principal, Reply, SessionKey,
+    SessionState, SpanId, SpanState, Summarize, candidates, findings_said, tags_text,
+};
+use lacuna_store::{PayloadReader, Stored};
+
+use crate::answers::{self, Expanded, Lookup, SpanDurability, SummaryAccount};
+use crate::evidence::{self, read_back};
+use crate::{EngineError, Journal, Request};
+
+/// Times that suggestions are made anew because a copy could not be read back.
+const SUGGESTIONS: usize = 16;
+/// What the window shows behind a summary whose claims cannot be read.
+const NO_CLAIMS: &str = "[its claims cannot be read; nothing in it is established]";
+
+impl Journal {
+    /// Answers what an address leads to, with up to `limit` bytes of content from `offset` on.
+    /// A copy that turns out damaged is recorded as lost, and the answer says so.
+    pub fn expand(
+        &self,
+        key: &SessionKey,
+        address: &Address,
+        offset: u64,
+        limit: u64,
+    ) -> Result<Expanded, EngineError> {
+        let state = self.state(key)?;
+        let mut lookup = answers::look_up(&state, address)?;
+        if let Lookup::Directive(number, spans) = &mut lookup
+            && let Some(refused) = state.directive(*number).filter(|d| !d.executed)
+        {
+            *spans = self.refused_spans(&state, refused.version)?;
+        }
+        let span = match &lookup {
+            Lookup::NeverRecorded => {
+                let outcome = Outcome::NeverRecorded;
+                return Ok(Expanded { state, lookup, outcome, content: None });
+            }
+            Lookup::Directive(_, spans) => {
+                let outcome = answers::directive_outcome(&state, spans);
+                return Ok(Expanded { state, lookup, outcome, content: None });
+            }
+            Lookup::Span(id) => state.find(id).expect("it was looked up in this state"),
+        };
+        if !answers::stored_here(&state, span) {
+            let outcome = state.outcome(span);
+            return Ok(Expanded { state, lookup, outcome, content: None });
+        }
+        let read = answers::slice(&mut self.store.payloads()?, span, offset, limit)?;
+        match read {
+            Ok(content) => {
+                let outcome = state.outcome(span);
+                Ok(Expanded { state, lookup, outcome, content: Some(content) })
+            }
+            Err(found) => {
+                let id = span.id.clone();
+                let state = self.report_damage(key, std::slice::from_ref(&id), &found)?;
+                let outcome = state.find(&id).map_or(Outcome::Lossy, |span| state.outcome(span));
+                Ok(Expanded { state, lookup, outcome, content: None })
+            }
+        }
+    }
+
+    /// The spans that a refused directive named; the state keeps only its version.
+    fn refused_spans(
+        &self,
+        state: &SessionState,
+        version: u64,
+    ) -> Result<Vec<SpanId>, EngineError> {
+        let recorded = self.store.history(state.number, version, 1)?;
+        Ok(match recorded.first().map(|recorded| &recorded.event) {
+            Some(Event::PruneRejected(event)) => {
+                event.spans.iter().map(|span| span.span.clone()).collect()
+            }
+            _ => Vec::new(),
+        })
+    }
+
+    /// The window's entries at this state, with the contents of spans and summaries until
+    /// `byte_limit` bytes are read; entries that would exceed it come without, and the flag says so.
+    /// Damaged copies are recorded as lost, and the window is read again; if the session has moved
+    /// on meanwhile, they come without content and the next reading records them.
+    pub fn window(
+        &self,
+        key: &SessionKey,
+        mut state: Arc<SessionState>,
+        byte_limit: u64,
+    ) -> Result<(Arc<SessionState>, Vec<Shown>, bool), EngineError> {
+        let current = state.version;
+        loop {
+            let (shown, damaged, cut) = self.show(&state, byte_limit)?;
+            let Some((span, found)) = damaged.first() else { return Ok((state, shown, cut)) };
+            let newest = self.state(key)?;
+            if newest.version != current && newest.version != state.version {
+                // A moment of the past: what was lost since then is shown as unreadable.
+                return Ok((state, shown, cut));
+            }
+            tracing::error!(session = %key, %span, %found, "a copy is damaged");
+            let spans: Vec<SpanId> = damaged.iter().map(|(span, _)| span.clone()).collect();
+            let after = self.report_damage(key, &spans, found)?;
+            if after.version == state.version {
+                return Ok((state, shown, cut));
+            }
+            state = after;
+        }
+    }
+
+    #[allow(clippy::type_complexity, reason = "a local triple, named where it is bound")]
+    fn show(
+        &self,
+        state: &SessionState,
+        byte_limit: u64,
+    ) -> Result<(Vec<Shown>, Vec<(SpanId, String)>, bool), EngineError> {
+        let mut payloads = self.store.payloads()?;
+        let (mut shown, mut damaged, mut bytes, mut cut) = (Vec::new(), Vec::new(), 0_u64, false);
+        for mut entry in state.entries() {
+            let mut content = None;
+            if matches!(entry.kind, EntryKind::Span | EntryKind::Summary)
+                && let Some(&index) = entry.spans.first()
+            {
+                let span = state.span(index);
+                if answers::stored_here(state, span) {
+                    if bytes + span.bytes > byte_limit {
+                        cut = true;
+                    } else {
+                        bytes += span.bytes;
+                        match read_back(&mut payloads, span)? {
+                            Ok(read) => content = Some(read),
+                            Err(found) => damaged.push((span.id.clone(), found)),
+                        }
+                    }
+                }
+            }
+            if entry.kind == EntryKind::Summary
+                && content.is_some()
+                && let Some(&index) = entry.spans.first()
+            {
+                let tags = self.tags(&mut payloads, state, state.span(index))?;
+                let behind: Vec<String> = tags.into_iter().chain(entry.text.take()).collect();
+                entry.text = (!behind.is_empty()).then(|| behind.join("\n"));
+            }
+            shown.push(Shown { entry, content });
+        }
+        Ok((shown, damaged, cut))
+    }
+
+    /// Reads the copies of these spans back and says what is there now.
+    pub fn durability(
+        &self,
+        key: &SessionKey,
+        spans: &[SpanId],
+    ) -> Result<(Arc<SessionState>, Vec<SpanDurability>), EngineError> {
+        let state = self.state(key)?;
+        let mut payloads = self.store.payloads()?;
+        let now = (self.clock)();
+        let mut found = Vec::with_capacity(spans.len());
+        let mut damaged = Vec::new();
+        for id in spans {
+            let Some(span) = state.find(id) else {
+                found.push(SpanDurability {
+                    span: id.clone(),
+                    outcome: Outcome::NeverRecorded,
+                    digest: None,
+                    verified_at: None,
+                    stored: false,
+                });
+                continue;
+            };
+            let mut outcome = state.outcome(span);
+            let mut stored = answers::stored_here(&state, span);
+            if stored && let Err(found) = read_back(&mut payloads, span)? {
+                tracing::error!(session = %key, span = %id, %found, "a copy is damaged");
+                damaged.push(id.clone());
+                (outcome, stored) = (Outcome::Lossy, false);
+            }
+            found.push(SpanDurability {
+                span: id.clone(),
+                outcome,
+                digest: Some(span.digest),
+                verified_at: if stored { Some(now) } else { span.verified_at },
+                stored,
+            });
+        }
+        let state = match damaged.is_empty() {
+            true => state,
+            false => self.report_damage(key, &damaged, "found by a durability check")?,
+        };
+        Ok((state, found))
+    }
+
+    /// Has the writer confirm damage and record the loss; returns the state after it.
+    fn report_damage(
+        &self,
+        key: &SessionKey,
+        spans: &[SpanId],
+        found: &str,
+    ) -> Result<Arc<SessionState>, EngineError> {
+        let done = self.execute(Request {
+            session: key.clone(),
+            principal: runtime(),
+            command_id: None,
+            expected_version: None,
+            command: Command::ReportDamage { spans: spans.to_vec() },
+        })?;
+        if let Reply::DamageReported { lost, .. } = &done.reply {
+            tracing::error!(session = %key, lost = lost.len(), %found, "copies were lost");
+        }
+        self.state(key)
+    }
+
+    /// A summary's claims; none where they cannot be read any more.
+    pub fn claims(&self, summary: &SpanState) -> Result<Option<Vec<Claim>>, EngineError> {
+        read_claims(&mut self.store.payloads()?, summary)
+    }
+
+    /// The tags behind a summary's text.
+    fn tags(
+        &self,
+        payloads: &mut PayloadReader,
+        state: &SessionState,
+        summary: &SpanState,
+    ) -> Result<Option<String>, EngineError> {
+        Ok(match read_claims(payloads, summary)? {
+            Some(claims) => tags_text(state, &claims),
+            None => Some(NO_CLAIMS.to_owned()),
+        })
+    }
+
+    /// What a summary says and leaves out, examined anew; none if the span is no summary. What
+    /// cannot be read any more is not counted.
+    pub fn account(
+        &self,
+        state: &SessionState,
+        summary: &SpanState,
+    ) -> Result<Option<SummaryAccount>, EngineError> {
+        let events = self.store.history(state.number, summary.version, 1)?;
+        let Some(Event::SummaryRecorded(event)) = events.first().map(|recorded| &recorded.event)
+        else {
+            return Ok(None);
+        };
+        let text = match read_back(&mut self.store.payloads()?, summary)? {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(_) => String::new(),
+        };
+        let claims = self.claims(summary)?.unwrap_or_default();
+        let summarize = Summarize {
+            id: Some(event.span.clone()),
+            covers: event.covers.clone(),
+            text,
+            digest: event.digest,
+            claims,
+        };
+        let examined = evidence::examine(&self.store, state, &summarize)?;
+        let findings = findings_said(state, &summarize, &summary.by, &examined, &event.findings);
+        Ok(Some(SummaryAccount { claims: summarize.claims, examined, findings }))
+    }
+
+    /// Prunes that are reversible now and free this many tokens, cheapest first: every copy was just
+    /// read back.
+    pub fn suggest(
+        &self,
+        key: &SessionKey,
+        free_tokens: u64,
+    ) -> Result<(Arc<SessionState>, Vec<Candidate>), EngineError> {
+        let state = self.state(key)?;
+        let (mut without, mut sound) = (BTreeSet::new(), BTreeSet::new());
+        for _ in 0..SUGGESTIONS {
+            let found = candidates(&state, free_tokens, &without);
+            let spans = found.iter().flat_map(|candidate| &candidate.spans);
+            let new: BTreeSet<&SpanId> = spans.filter(|id| !sound.contains(*id)).collect();
+            let new: Vec<SpanId> = new.into_iter().cloned().collect();
+            let evidence = evidence::gather(&self.store, &state, &new)?;
+            let before = without.len();
+            for id in new {
+                let copy = evidence.get(&id);
+                match copy.is_some_and(|c| c.existence.is_ok() && c.provenance.is_ok()) {
+                    true => drop(sound.insert(id)),
+                    false => without.extend(state.index(&id)),
+                }
+            }
+            if without.len() == before {
+                return Ok((state, found));
+            }
+        }
+        Ok((state, Vec::new()))
+    }
+}
+
+fn read_claims(
+    payloads: &mut PayloadReader,
+    summary: &SpanState,
+) -> Result<Option<Vec<Claim>>, EngineError> {
+    let Some(stored) = summary.stored_claims() else { return Ok(Some(Vec::new())) };
+    Ok(match payloads.read_claims(summary.seq, summary.bytes, stored)? {
+        None if stored.count == 0 => Some(Vec::new()),
+        Some(Stored::Whole(bytes)) => decode_claims(&bytes).ok(),
+        // Of an older format, or damaged.
+        None | Some(Stored::Missing | Stored::Damaged(_)) => None,
+    })
+}
+
+/// The runtime's own name as a sender of commands.
+fn runtime() -> Principal {
+    "lacuna".parse().expect("a valid principal")
+}

@@ -1,0 +1,77 @@
+//! `explain`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::summarize::{ClaimBody, FindingBody, OmittedBody};
+use crate::common::{EvidenceBody, request};
+
+request! {
+    /// Ask what happened to a span.
+    ExplainRequest {
+        /// The span.
+        span: String,
+        /// Skip this many entries of the story.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<u64>,
+    }
+}
+
+/// What happened to a span.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ExplainReply {
+    /// The span.
+    pub span: String,
+    /// The typed answer that `expand` gives.
+    pub outcome: String,
+    /// Its handle, if it was ever recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handle: Option<String>,
+    /// Everything that happened to it, in order.
+    pub story: Vec<StoryBody>,
+    /// Set if the story goes on: ask again with this `from`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+    /// Of a summary: what it says and what it leaves out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<SummaryBody>,
+    /// What the answer rests on.
+    pub evidence: EvidenceBody,
+}
+
+/// Something that happened to a span.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StoryBody {
+    /// The session's version.
+    pub version: u64,
+    /// Record time.
+    pub at: String,
+    /// Who caused it.
+    pub by: String,
+    /// What happened.
+    pub what: String,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// What a summary says and what it leaves out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SummaryBody {
+    /// `accepted`, `needs_audit` or `rejected`: by its check and by the audits since.
+    pub status: String,
+    /// How many summaries deep it is: 1 over primary spans.
+    pub depth: u32,
+    /// How many spans it covers.
+    pub covers: u64,
+    /// Its claims; none if they cannot be read any more.
+    pub claims: Vec<ClaimBody>,
+    /// What was found when it was written.
+    pub findings: Vec<FindingBody>,
+    /// How many identifiers the covered spans hold.
+    pub identifiers: u32,
+    /// How many of them it keeps.
+    pub identifiers_kept: u32,
+    /// Those that it leaves out, most telling first; the list is cut short.
+    pub omitted_identifiers: Vec<OmittedBody>,
+}
