@@ -21,6 +21,8 @@ VERBS = {
     "put-chunk": {"upload": "u", "offset": 0, "data_b64": ""},
     "put-close": {"upload": "u", "digest": "0" * 64},
     "summarize": {"covers": ["a"], "text": "t", "claims": []},
+    "audit": {"summary": "a", "verdict": "pass"},
+    "suggest": {"free_tokens": 5},
     "contradict": {"spans": ["a", "q"]},
     "resolve": {"contradiction": "c1", "note": "n"},
     "open": {"window_tokens": 100_000},
