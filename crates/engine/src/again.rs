@@ -72,7 +72,7 @@ impl Answerer {
         let command = &resent.request.command;
         // Only the replies of these speak of the state before them.
         let before = match command {
-            Command::Prune(_) | Command::Summarize(_) => {
+            Command::Prune(_) | Command::Summarize(_) | Command::Audit(_) => {
                 self.state_at(resent.session, resent.version - 1)?.cloned()
             }
             _ => None,

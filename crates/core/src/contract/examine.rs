@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::omitted::{Identifiers, Omitted};
 use super::words::{Work, hedged_around, holds_quote};
 use crate::command::Summarize;
-use crate::event::{ClaimOrigin, StoredClaims};
+use crate::event::StoredClaims;
 use crate::text::{Anchor, AnchorKind, Form, Held, anchors, form, forms, hedge, sentence_around};
 use crate::{Origin, SessionState, SpanId, SpanIndex};
 
@@ -83,8 +83,11 @@ struct Sought {
     found: bool,
 }
 
+/// An anchor of the text that no claim holds.
 struct SoughtInText {
     sought: Sought,
+    /// Whether it must be held by some span.
+    bound: bool,
     /// Whether it is stated with a hedge, here or in some span.
     settled: bool,
     hedged_in: Option<SpanId>,
@@ -135,10 +138,11 @@ impl<'a> Examiner<'a> {
         let in_text = seek(&summarize.text, |id| state.index(id).is_some())
             .into_iter()
             .filter(|sought| !claimed.contains(&sought.form))
-            .map(|sought| {
+            .filter_map(|sought| {
+                let bound = telling(&summarize.text, &sought.anchor)?;
                 let at = sentence_around(&summarize.text, sought.anchor.start..sought.anchor.end);
                 let settled = hedge(&summarize.text[at]).is_some();
-                SoughtInText { sought, settled, hedged_in: None }
+                Some(SoughtInText { sought, bound, settled, hedged_in: None })
             })
             .collect();
         kept.extend(claimed);
@@ -196,7 +200,9 @@ impl<'a> Examiner<'a> {
             if place.settled {
                 continue;
             }
-            if span.hedged || hedged_around(text, &[(kind, words)], None, &mut self.work) {
+            // Where a span is marked and its words say what they hedge, the words tell it better.
+            let marked = span.hedged && hedge(text).is_none();
+            if marked || hedged_around(text, &[(kind, words)], None, &mut self.work) {
                 place.hedged_in.get_or_insert_with(|| span.id.clone());
             } else {
                 place.settled = true;
@@ -219,13 +225,11 @@ impl<'a> Examiner<'a> {
         }
         let facts = &mut self.facts.claims[claim].sources[source];
         facts.misquoted = quote.is_some_and(|quote| !holds_quote(text, quote, &mut self.work));
-        if said.origin != ClaimOrigin::Hedged {
-            let quote = quote.filter(|_| !facts.misquoted);
-            facts.hedges = match (here.as_slice(), quote) {
-                ([], None) => self.work.hedged_like(text, &said.text),
-                (anchors, quote) => hedged_around(text, anchors, quote, &mut self.work),
-            };
-        }
+        let quote = quote.filter(|_| !facts.misquoted);
+        facts.hedges = match (here.as_slice(), quote) {
+            ([], None) => self.work.hedged_like(text, &said.text),
+            (anchors, quote) => hedged_around(text, anchors, quote, &mut self.work),
+        };
     }
 
     /// A source that holds no words cannot hold a quote.
@@ -242,7 +246,7 @@ impl<'a> Examiner<'a> {
         for (facts, sought) in facts.claims.iter_mut().zip(sought) {
             facts.missing = innermost(sought.iter().filter(|s| !s.found).map(range_of).collect());
         }
-        let unheld = in_text.iter().filter(|place| !place.sought.found);
+        let unheld = in_text.iter().filter(|place| place.bound && !place.sought.found);
         facts.unheld = innermost(unheld.map(|p| range_of(&p.sought)).collect());
         facts.flat = in_text
             .iter()
@@ -271,6 +275,19 @@ fn seek(text: &str, is_span: impl Fn(&SpanId) -> bool) -> Vec<Sought> {
         }
     }
     sought
+}
+
+/// What an anchor of the summary's text, beside its claims, is held to: none, to nothing; true, to
+/// stand in some span. An author counts, and writes dates its own way: small numbers, times and
+/// quotation marks are prose.
+fn telling(text: &str, anchor: &Anchor) -> Option<bool> {
+    let digits = text[anchor.start..anchor.end].bytes().filter(u8::is_ascii_digit).count();
+    match anchor.kind {
+        AnchorKind::Number if digits < 2 => None,
+        AnchorKind::Number => Some(digits > 3),
+        AnchorKind::Time | AnchorKind::Quote => None,
+        _ => Some(true),
+    }
 }
 
 fn range_of(sought: &Sought) -> TextRange {

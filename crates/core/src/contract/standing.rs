@@ -2,7 +2,7 @@
 
 use crate::event::SummaryStatus;
 use crate::state::SummaryState;
-use crate::{Contract, Principal, SessionState, SpanState};
+use crate::{Contract, Principal, SessionState, SpanId, SpanState};
 
 /// What stands against pruning with a summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +34,15 @@ pub(crate) fn standing(state: &SessionState, summary: &SpanState, pruner: &Princ
         return Standing::Unaudited;
     }
     Standing::Usable
+}
+
+impl SessionState {
+    /// Whether somebody else than this auditor has failed a summary.
+    pub(crate) fn failed_by_another(&self, summary: &SpanId, auditor: &Principal) -> bool {
+        let own = self.find_summary(summary).and_then(|span| span.summary.as_ref());
+        let mut audits = own.into_iter().flat_map(|own| &own.audits);
+        audits.any(|audit| audit.by != *auditor && !audit.pass)
+    }
 }
 
 impl SummaryState {

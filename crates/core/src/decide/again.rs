@@ -49,9 +49,9 @@ pub fn reply_again(
             Reply::Summarized(Box::new(reply))
         }
         (Command::Audit(_), Event::SummaryAudited(event)) => {
-            let mut reply = audit::reply(event);
-            reply.version = version;
-            Reply::Audited(Box::new(reply))
+            let by = &events.first()?.principal;
+            let failed = before?.failed_by_another(&event.summary, by);
+            Reply::Audited(Box::new(audit::reply(event, failed, version)))
         }
         (Command::Prune(_), Event::PruneExecuted(event)) => {
             let mut reply = prune::executed_reply(event, before?);

@@ -14,6 +14,9 @@ use crate::{Context, Contract, Event, Outcome, Principal, Refusal, SessionState,
 #[derive(Debug, Clone, PartialEq)]
 pub struct AuditReply {
     /// Whether it counts.
+    pub counts: bool,
+    /// Whether the summary may stand for its spans now, by all the audits that count; false if this
+    /// one does not count.
     pub accepted: bool,
     /// The session's version.
     pub version: u64,
@@ -52,20 +55,21 @@ pub(super) fn decide(
         findings,
         notes: audit.notes.clone(),
     };
-    let mut reply = reply(&event);
-    reply.version = state.version + 1;
+    let failed = state.failed_by_another(&summary.id, &context.principal);
+    let reply = reply(&event, failed, state.version + 1);
     Ok(Decision {
         events: vec![Event::SummaryAudited(event)],
         reply: Reply::Audited(Box::new(reply)),
     })
 }
 
-/// The reply to an audit from the event that it made; its version is for the caller.
-pub(super) fn reply(event: &SummaryAudited) -> AuditReply {
+/// The reply to an audit that made this event; `failed`: whether somebody else's fail stands.
+pub(super) fn reply(event: &SummaryAudited, failed: bool, version: u64) -> AuditReply {
     let findings = event.findings.iter();
     AuditReply {
-        accepted: event.accepted,
-        version: 0,
+        counts: event.accepted,
+        accepted: event.accepted && event.pass && !failed,
+        version,
         findings: findings.map(|f| (f.clone(), audit_sentence(f.code, f))).collect(),
     }
 }

@@ -11,6 +11,7 @@ mod scenario;
 
 mod again;
 mod append;
+mod corpus;
 mod cost;
 mod directive;
 mod gate;

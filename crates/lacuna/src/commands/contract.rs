@@ -131,13 +131,14 @@ pub(super) fn audit(context: &Context<'_>, args: args::Audit) -> Result<Exit, Fa
         ..AuditRequest::default()
     };
     let reply: AuditReplyBody = context.ask("audit", &request)?;
-    let counts = reply.status == "accepted";
     if !context.global.json {
-        println!("audit {}, at version {}", verdict(&reply.status), reply.version);
+        println!("summary {}, at version {}", verdict(&reply.status), reply.version);
         show_findings(&reply.findings);
-        if counts {
-            println!("{}", faint("the verdict counts until you give another"));
-        }
+        let said = match reply.counts {
+            true => "your verdict counts until you give another; a fail of anybody wins",
+            false => "your audit does not count",
+        };
+        println!("{}", faint(said));
     }
-    Ok(if counts { Exit::Done } else { Exit::Rejected })
+    Ok(if reply.counts { Exit::Done } else { Exit::Rejected })
 }

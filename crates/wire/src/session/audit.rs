@@ -83,8 +83,11 @@ impl AuditRequest {
 /// The audit is recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditReplyBody {
-    /// `accepted`: the verdict counts; `rejected`: it does not.
+    /// What the audits make of the summary: `accepted` if it may stand for its spans; `rejected` if
+    /// this verdict or somebody else's is a fail, or if this audit does not count.
     pub status: String,
+    /// Whether this audit counts.
+    pub counts: bool,
     /// The session's version.
     pub version: u64,
     /// Why it does not count. Of a summary that was refused when it was written: why that was.
@@ -98,6 +101,7 @@ impl From<&AuditReply> for AuditReplyBody {
     fn from(reply: &AuditReply) -> Self {
         Self {
             status: if reply.accepted { "accepted" } else { "rejected" }.to_owned(),
+            counts: reply.counts,
             version: reply.version,
             findings: reply.findings.iter().map(Into::into).collect(),
             duplicate: false,
