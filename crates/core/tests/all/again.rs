@@ -15,7 +15,7 @@ fn later(s: &mut Scenario, command: &Command) -> (Reply, Option<Reply>) {
     let reply = s.send(command.clone()).unwrap();
     let (after, to) = (s.state().clone(), s.log.len());
     s.append(vec![NewSpan { id: None, ..span("unnamed") }]);
-    let facts = before.as_ref().and_then(|_| examined);
+    let facts = before.as_ref().and(examined);
     let again = reply_again(command, before.as_ref(), &after, &s.log[from..to], facts.as_ref());
     (reply, again)
 }

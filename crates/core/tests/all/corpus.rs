@@ -1,8 +1,6 @@
 //! The corpus of honest summaries in `tests/corpus`: none of them is refused, and every one of their
 //! mutants is, for a reason that fits.
 
-use std::path::Path;
-
 use lacuna_core::{
     Claim, ClaimOrigin, ClaimSource, Command, Content, Contract, Digest, FindingCode, NewSpan,
     Open, Origin, Reply, Role, SpanKind, Summarize, SummaryReply, SummaryStatus,
@@ -61,8 +59,7 @@ struct Mutant {
 }
 
 fn stories() -> Vec<Story> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/summaries.json");
-    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+    serde_json::from_str(include_str!("../../../../tests/corpus/summaries.json")).unwrap()
 }
 
 fn claim(told: &ToldClaim) -> Claim {
