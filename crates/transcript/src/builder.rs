@@ -213,9 +213,25 @@ impl Builder {
         covers: Vec<SpanId>,
         reason: &str,
     ) -> SpanId {
+        let leaving = covers.clone();
+        self.summarize_over(wish, text, source, covers, &leaving, reason)
+    }
+
+    /// A summary of which only the `leaving` part of what it covers leaves the window: the source's
+    /// agent had the rest back later.
+    pub(crate) fn summarize_over(
+        &mut self,
+        wish: &str,
+        text: String,
+        source: Source,
+        covers: Vec<SpanId>,
+        leaving: &[SpanId],
+        reason: &str,
+    ) -> SpanId {
         let covers: Vec<_> = covers.into_iter().filter(|span| self.window.holds(span)).collect();
-        let leaving = self.leave(&covers);
-        if leaving.is_empty() {
+        let stays = leaving.len() < covers.len();
+        let leaving = self.leave(leaving);
+        if leaving.is_empty() && !stays {
             self.note(
                 "summaries that take the place of no span in this transcript, kept as notes",
                 wish,
@@ -229,7 +245,9 @@ impl Builder {
         self.report.in_window += 1;
         self.report.summaries += 1;
         self.steps.push(Step::Summarize { id: id.clone(), covers, text, source: Some(source) });
-        self.pruned(leaving, Some(id.clone()), reason);
+        if !leaving.is_empty() {
+            self.pruned(leaving, Some(id.clone()), reason);
+        }
         self.window.enter(&id);
         id
     }
