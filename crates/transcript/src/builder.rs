@@ -229,9 +229,8 @@ impl Builder {
         reason: &str,
     ) -> SpanId {
         let covers: Vec<_> = covers.into_iter().filter(|span| self.window.holds(span)).collect();
-        let stays = leaving.len() < covers.len();
         let leaving = self.leave(leaving);
-        if leaving.is_empty() && !stays {
+        if covers.is_empty() {
             self.note(
                 "summaries that take the place of no span in this transcript, kept as notes",
                 wish,
@@ -263,13 +262,7 @@ impl Builder {
 
     fn leave(&mut self, spans: &[SpanId]) -> Vec<SpanId> {
         let leaving = self.window.leave(spans);
-        if let Some(call) = leaving.open_calls.first() {
-            self.notes.add_many(
-                "tool calls without a result, left in the window when their surroundings were pruned",
-                leaving.open_calls.len() as u64,
-                call.as_str(),
-            );
-        }
+        self.left_waiting(leaving.open_calls.iter());
         if let Some(call) = leaving.kept_with_results.first() {
             self.notes.add_many(
                 "tool calls left in the window, because a result of theirs stays",
@@ -278,6 +271,16 @@ impl Builder {
             );
         }
         leaving.spans
+    }
+
+    /// These calls stay when their surroundings leave, because no result answers them.
+    pub(crate) fn left_waiting<'s>(&mut self, calls: impl Iterator<Item = &'s SpanId>) {
+        for call in calls {
+            self.note(
+                "tool calls without a result, left in the window when their surroundings were pruned",
+                call.as_str(),
+            );
+        }
     }
 
     fn pruned(&mut self, spans: Vec<SpanId>, replace_with: Option<SpanId>, reason: &str) {

@@ -65,6 +65,11 @@ impl Window {
         self.results.get(call).is_none_or(Vec::is_empty)
     }
 
+    /// Whether a span is a call that no result answers: it cannot leave.
+    pub(crate) fn waits(&self, span: &SpanId) -> bool {
+        self.results.get(span).is_some_and(Vec::is_empty)
+    }
+
     pub(crate) fn answered(&mut self, call: &SpanId, result: &SpanId) {
         self.results.entry(call.clone()).or_default().push(result.clone());
     }

@@ -1,6 +1,6 @@
 //! One session: its entries in file order, and where in the tree the agent stands.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use lacuna_core::{SessionName, Source, SpanId};
 
@@ -27,12 +27,14 @@ pub(super) struct Reader<'a> {
     pub(super) path: Vec<Place>,
     /// Where in the path each entry is; right only if the path says so too.
     position: Vec<usize>,
-    /// Entries at the start of the path that a compaction took.
-    pub(super) taken: usize,
+    /// How many entries at the start of its path each compaction and those before it took.
+    pub(super) taken: HashMap<Place, usize>,
     /// Compactions on the path.
     pub(super) compactions: Vec<Place>,
-    /// Spans that a compaction should have taken and could not, with their entries.
+    /// Calls that the latest compaction did not take, because they have no result yet.
     pub(super) stuck: Vec<(Place, SpanId)>,
+    /// Calls that a compaction stands for and could not take, because a result of theirs stayed.
+    pub(super) late: Vec<SpanId>,
     /// Entries that the latest move left behind.
     pub(super) behind: Vec<Place>,
     /// Calls that have a result somewhere in the session.
@@ -62,9 +64,10 @@ pub(super) fn read(mut tree: Tree<'_>, name: SessionName) -> Session {
         spans: Vec::new(),
         path: Vec::new(),
         position: vec![0; tree.parents.len()],
-        taken: 0,
+        taken: HashMap::new(),
         compactions: Vec::new(),
         stuck: Vec::new(),
+        late: Vec::new(),
         behind: Vec::new(),
         answered: answered.collect(),
         budget: WALK,
@@ -215,35 +218,32 @@ impl<'a> Reader<'a> {
         }
         let keep = next.and_then(|place| self.on_path(place)).map_or(0, |position| position + 1);
         self.behind = self.path.split_off(keep);
-        self.taken = self.taken.min(keep);
         let held = self.path.len();
         self.compactions.retain(|place| self.position[*place] < held);
-        if again.iter().any(|place| !self.tree.active[*place]) {
+        if self.behind.iter().any(|place| self.tree.last[*place] > self.place) {
             self.builder.note(
-                "returns to a branch that was left again later: its earlier entries stay outside the window",
-                &current.wish,
-            );
-        }
-        if self.behind.iter().any(|place| self.tree.active[*place]) {
-            self.builder.note(
-                "returns to an entry whose later entries came back in the end: those stay in the window",
+                "returns to an entry whose later entries come back: those stay in the window meanwhile",
                 &current.wish,
             );
         }
         for place in again.into_iter().rev() {
             self.push_path(place);
+            if self.taken.contains_key(&place) {
+                self.compactions.push(place);
+            }
         }
     }
 
-    /// The spans of those entries that are not on the way to the last one.
+    /// The spans of those entries that the agent does not come back to.
     pub(super) fn leaving(&self, places: &[Place]) -> Vec<SpanId> {
-        let off = places.iter().filter(|place| !self.tree.active[**place]);
-        off.flat_map(|place| &self.spans[*place]).cloned().collect()
+        let left = places.iter().filter(|place| self.tree.last[**place] < self.place);
+        left.flat_map(|place| &self.spans[*place]).cloned().collect()
     }
 
     fn finish(mut self, name: SessionName) -> Session {
         // A call left behind open may have been answered on a later return.
-        let late = self.leaving(&(0..self.spans.len()).collect::<Vec<_>>());
+        let off = (0..self.spans.len()).filter(|place| !self.tree.active[*place]);
+        let late: Vec<_> = off.flat_map(|place| &self.spans[place]).cloned().collect();
         self.builder.prune(&late, "the agent went back to an earlier entry");
         self.builder.finish(name)
     }

@@ -62,12 +62,18 @@ impl<'a> Reader<'a> {
             Of::Branch => self.spans_of(&self.behind),
             Of::Unsaid => Vec::new(),
         };
+        // A call without a result stays where it is, and is there for the next summary. It is not
+        // covered either: on a branch that turns out to be left it is not in the window, and what
+        // a summary covers must not depend on what comes later.
         let mut seen = HashSet::new();
         covers.retain(|(_, span)| self.builder.window.holds(span) && seen.insert(span.clone()));
-        // On a branch that is left again, what is on the active path comes back; the journal
-        // cannot bring it back, so it must not leave.
-        let left_again = of == Of::Branch || !self.tree.active[self.place];
-        let stays = |place: &Place| left_again && self.tree.active[*place];
+        let (waiting, covers): (Vec<_>, Vec<_>) =
+            covers.into_iter().partition(|(_, span)| self.builder.window.waits(span));
+        self.builder.left_waiting(waiting.iter().map(|(_, span)| span));
+        // What comes back when the agent has left this summary must not leave: the journal cannot
+        // bring it back.
+        let until = if of == Of::Window { self.tree.last[self.place] } else { self.place };
+        let stays = |place: &Place| self.tree.last[*place] > until;
         let leaving: Vec<SpanId> = covers
             .iter()
             .filter(|(place, _)| !stays(place))
@@ -75,7 +81,7 @@ impl<'a> Reader<'a> {
             .collect();
         if leaving.len() < covers.len() {
             self.builder.note(
-                "summaries on a branch that was left: what came back to the window stays in it",
+                "summaries on a branch that is left: what comes back to the window stays in it",
                 &current.wish,
             );
         }
@@ -85,9 +91,14 @@ impl<'a> Reader<'a> {
         let span =
             self.builder.summarize_over(wish, text, source.clone(), ids, &leaving, of.reason());
         if of == Of::Window {
-            covers.retain(|(_, span)| self.builder.window.holds(span));
-            self.stuck = covers;
+            self.stuck = waiting;
             self.compactions.push(self.place);
+            let late = std::mem::take(&mut self.late);
+            if self.spend(late.len()) {
+                self.builder.prune(&late, of.reason());
+            }
+            let held = late.into_iter().chain(leaving);
+            self.late = held.filter(|span| self.builder.window.holds(span)).collect();
         }
         self.became(std::slice::from_ref(&span));
         let mut rest = Remainder::default();
@@ -131,18 +142,26 @@ impl<'a> Reader<'a> {
             );
         }
         let end = kept.unwrap_or(own);
-        let mut covers = Vec::new();
-        let stuck = std::mem::take(&mut self.stuck);
-        if self.spend(stuck.len()) {
-            covers = stuck;
+        let taken = self.compactions.last().and_then(|place| self.taken.get(place));
+        let taken = taken.copied().unwrap_or(0);
+        if end < taken {
+            self.builder.note(
+                "compactions that keep again what an earlier one took: that stays outside the window",
+                &current.wish,
+            );
         }
-        let taken = self.taken.min(end);
-        covers.extend(self.spans_of(&self.path[taken..end]));
-        self.taken = self.taken.max(end);
+        let mut covers = std::mem::take(&mut self.stuck);
+        if !self.spend(covers.len()) {
+            covers.clear();
+        }
+        // What was stuck on another branch, or is kept now, is not meant.
+        covers.retain(|(place, _)| self.on_path(*place).is_some_and(|position| position < end));
         // Only the latest summary is shown, wherever the one before it stands.
-        if let Some(before) = self.compactions.last().copied() {
-            covers.extend(self.spans_of(&[before]));
-        }
+        let between = self.path[taken.min(end)..end].iter().copied();
+        let entries = between.filter(|place| !self.taken.contains_key(place));
+        let entries: Vec<_> = self.compactions.last().copied().into_iter().chain(entries).collect();
+        covers.extend(self.spans_of(&entries));
+        self.taken.insert(self.place, taken.max(end));
         covers
     }
 }

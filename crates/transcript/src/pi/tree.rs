@@ -35,6 +35,8 @@ pub(super) struct Tree<'a> {
     pub(super) parents: Vec<Option<Place>>,
     /// Whether each entry is on the way to the last one.
     pub(super) active: Vec<bool>,
+    /// The last entry under each entry, itself if it has none: until then it may come back.
+    pub(super) last: Vec<Place>,
     /// Entries by id; of equal ids the last.
     pub(super) by_id: HashMap<String, Place>,
     /// Entries by their number among the values of the file, as version 1 counts.
@@ -139,8 +141,15 @@ impl<'a> Tree<'a> {
         self.records.push(Record::Entry(piece, fields));
     }
 
-    /// Marks the way to the last entry.
+    /// Marks the way to the last entry, and how long each entry is of use.
     fn walk(&mut self) {
+        self.last = (0..self.parents.len()).collect();
+        // Children stand behind their parents.
+        for place in (0..self.parents.len()).rev() {
+            if let Some(parent) = self.parents[place] {
+                self.last[parent] = self.last[parent].max(self.last[place]);
+            }
+        }
         self.active = vec![false; self.parents.len()];
         let mut next = self.parents.len().checked_sub(1);
         while let Some(place) = next {

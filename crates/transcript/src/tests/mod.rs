@@ -4,6 +4,7 @@ mod atif;
 mod claude;
 mod compaction;
 mod damage;
+mod growing;
 mod keeping;
 mod openai;
 mod openhands;

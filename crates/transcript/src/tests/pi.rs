@@ -167,7 +167,7 @@ fn a_compaction_takes_what_stands_before_the_entry_kept_and_the_summary_before()
         [
             r#"c1 "sum c1" over u1 t1 t1.result"#,
             "- u1 t1 t1.result for c1: compaction by the agent",
-            r#"c2 "sum c2" over u2 c1 u3"#,
+            r#"c2 "sum c2" over c1 u2 u3"#,
             "- u2 c1 u3 for c2: compaction by the agent",
         ]
     );
@@ -258,9 +258,9 @@ fn an_open_call_at_the_cut_stays_until_it_is_answered() {
     assert_eq!(
         changes(&session),
         [
-            r#"c1 "sum c1" over u1 t1"#,
+            r#"c1 "sum c1" over u1"#,
             "- u1 for c1: compaction by the agent",
-            r#"c2 "sum c2" over t1 u2 c1 t1.result"#,
+            r#"c2 "sum c2" over t1 c1 u2 t1.result"#,
             "- t1 u2 c1 t1.result for c2: compaction by the agent",
         ]
     );
@@ -303,7 +303,7 @@ fn without_a_summary_the_branch_leaves_and_the_active_path_stays() {
     ]);
     assert_eq!(changes(&session), ["- side side2: the agent went back to an earlier entry"]);
     assert_eq!(replay.live(), ["u1", "u2", "u3"]);
-    assert!(noted(&session, "returns to an entry whose later entries came back in the end"));
+    assert!(noted(&session, "returns to an entry whose later entries come back"));
     // A second root leaves everything behind.
     let (_, replay) = read(&[user("u1", ""), user("u2", "u1"), user("v1", ""), user("v2", "v1")]);
     assert_eq!(replay.live(), ["v1", "v2"]);
@@ -328,7 +328,7 @@ fn a_compaction_on_a_branch_that_was_left_takes_only_the_branch() {
         ]
     );
     assert_eq!(replay.live(), ["u1", "u2", "u3"]);
-    assert!(noted(&session, "summaries on a branch that was left: what came back"));
+    assert!(noted(&session, "summaries on a branch that is left: what comes back"));
 }
 
 #[test]

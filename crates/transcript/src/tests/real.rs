@@ -9,7 +9,7 @@ use lacuna_core::Origin;
 use serde_json::Value;
 
 use crate::replay::{Replay, bytes, leaves};
-use crate::{Format, SourceFile, detect, import};
+use crate::{Format, SourceFile, Step, detect, import};
 
 fn root() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/transcripts");
@@ -242,5 +242,33 @@ fn no_summary_is_a_users_words() {
     ] {
         assert!(found[name] >= least, "{name}: {}", found[name]);
     }
-    assert!(found.contains_key("claude-code/microcompact.jsonl"));
+}
+
+#[test]
+fn a_microcompaction_takes_the_results_that_it_names() {
+    let Some(root) = root() else { return };
+    let path = root.join("claude_code/microcompact.jsonl");
+    let file = SourceFile { name: "m.jsonl".to_owned(), bytes: std::fs::read(path).unwrap() };
+    let text = String::from_utf8_lossy(&file.bytes);
+    let mut named = Vec::new();
+    for record in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        let ids = record["microcompactMetadata"]["compactedToolIds"].as_array();
+        let ids = ids.into_iter().flatten();
+        named.extend(ids.map(|id| format!("{}.result", id.as_str().unwrap())));
+    }
+    assert_eq!(named.len(), 11);
+    let sessions = import(Format::ClaudeCode, &[file]).unwrap();
+    let mut pruned: Vec<_> = sessions
+        .iter()
+        .flat_map(|session| &session.steps)
+        .filter_map(|step| match step {
+            Step::Prune { spans, replace_with: None, .. } => Some(spans),
+            _ => None,
+        })
+        .flatten()
+        .map(ToString::to_string)
+        .collect();
+    pruned.sort();
+    named.sort();
+    assert_eq!(pruned, named);
 }
