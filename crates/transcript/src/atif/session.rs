@@ -130,8 +130,9 @@ impl Reader {
         );
     }
 
+    /// The id is of the bytes: agents mark steps as copied afterwards.
     pub(super) fn keep_raw(&mut self, current: &Current<'_, '_>, kind: &str) {
-        let wish = current.wish.clone();
+        let wish = names::of_bytes(current.bytes);
         self.builder.keep_raw(current.bytes, kind, wish, &current.source);
     }
 

@@ -9,6 +9,7 @@ use super::find;
 use super::openings::{self, BOUNDARY, HANDOFF, Opening};
 use super::session::{Boundary, Current, Reader};
 use crate::fields::{self, Fields, says_nothing};
+use crate::names;
 
 const REASON: &str = "summarisation by the agent";
 
@@ -116,7 +117,7 @@ impl Reader {
         self.since.push(span.clone());
         // The content is joined and its marks are many: the step is kept as it was written.
         let json = String::from_utf8_lossy(current.bytes);
-        let wish = format!("{wish}.step");
+        let wish = names::of_bytes(current.bytes);
         self.builder.extra(&json, "remainder:boundary", wish, Some(&span), source);
     }
 

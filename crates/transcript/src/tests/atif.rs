@@ -160,7 +160,7 @@ fn a_handoff_behind_a_boundary_is_a_summary_and_never_the_users_words() {
         ]
     );
     assert_eq!(replay.live(), ["step1", "step2", "step8", "step9", "c9", "c9.result"]);
-    assert_eq!(replay.content("step4"), boundary(4).to_string());
+    assert_eq!(replay.content(&replay.nameless(2)), boundary(4).to_string());
     assert_eq!(session.report.raw["step:boundary"], 2);
     assert_eq!((session.report.summaries, session.report.pruned), (2, 7));
     assert!(noted(&session, "handoffs after a summarisation: the summary and questions"));
@@ -183,7 +183,7 @@ fn the_content_of_a_structured_boundary_takes_the_place_of_everything() {
     );
     assert_eq!(replay.live(), ["step3", "step4"]);
     assert_eq!(replay.span("step4").origin, Origin::User);
-    assert_eq!(replay.content("step3.step"), compacted.to_string());
+    assert_eq!(replay.content(&replay.nameless(2)), compacted.to_string());
     no_summary_is_the_users(&replay);
 }
 

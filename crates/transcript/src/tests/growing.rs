@@ -1,14 +1,15 @@
-//! pi sessions made at random: the window is that of the agent's own rule, and a transcript that
-//! has grown says nothing else about what was there before.
+//! A transcript that has grown says nothing else about what was there before. For pi, sessions are
+//! made at random, and the window is that of the agent's own rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use lacuna_core::{NewSpan, Origin, Role, SpanId, SpanKind};
 
+use serde_json::{Value, json};
+
 use super::{file, who};
-use crate::Format::Pi;
 use crate::replay::Replay;
-use crate::{Session, Step, import};
+use crate::{Format, Session, Step, import};
 
 /// One entry of a made-up session.
 #[derive(Debug, Clone)]
@@ -150,8 +151,8 @@ fn shown(entries: &[Entry]) -> BTreeSet<String> {
     path.iter().enumerate().filter_map(place).collect()
 }
 
-fn read(text: &str) -> (Session, Replay) {
-    let mut sessions = import(Pi, &[file("s.jsonl", text)]).unwrap();
+fn read(format: Format, text: &str) -> (Session, Replay) {
+    let mut sessions = import(format, &[file("s.jsonl", text)]).unwrap();
     let session = sessions.remove(0);
     let replay = Replay::of(&session);
     (session, replay)
@@ -179,7 +180,7 @@ fn the_window_is_that_of_the_agents_own_rule() {
     let (mut summaries, mut returns) = (0, 0);
     for seed in 0..400 {
         let entries = made_up(seed, true);
-        let (session, replay) = read(&written(&entries));
+        let (session, replay) = read(Format::Pi, &written(&entries));
         let entry_of = |span: &SpanId| {
             let named = replay.spans.iter().find(|other| other.id.as_ref() == Some(span));
             named.and_then(|span| span.source.clone()?.id).unwrap_or_else(|| span.to_string())
@@ -208,14 +209,58 @@ fn the_window_is_that_of_the_agents_own_rule() {
 fn a_session_that_has_grown_says_the_same_about_what_was_there() {
     for seed in 0..60 {
         let entries = made_up(seed, false);
-        let (session, replay) = read(&written(&entries));
+        let (session, replay) = read(Format::Pi, &written(&entries));
         let whole = facts(&session, &replay);
         for end in 1..entries.len() {
-            let (session, replay) = read(&written(&entries[..end]));
+            let (session, replay) = read(Format::Pi, &written(&entries[..end]));
             for (id, fact) in facts(&session, &replay) {
                 let same = whole.get(&id);
                 assert_eq!(same, Some(&fact), "seed {seed}, {end} entries, {id}");
             }
+        }
+    }
+}
+
+#[test]
+fn a_trajectory_that_has_grown_says_the_same_about_its_steps() {
+    let boundary = "Performed context summarization and handoff to continue task.";
+    let refers = json!({"results": [{"subagent_trajectory_ref": [{"session_id": "sub"}]}]});
+    let act = |id: u64| {
+        json!({"step_id": id, "source": "agent", "message": "m", "metrics": {"n": 1},
+            "tool_calls": [{"tool_call_id": format!("c{id}"), "function_name": "f", "arguments": {}}],
+            "observation": {"results": [{"content": "x"}]}})
+    };
+    let steps = [
+        json!({"step_id": 1, "source": "system", "message": "You are."}),
+        json!({"step_id": 2, "source": "user", "message": "The task."}),
+        act(3),
+        json!({"step_id": 4, "source": "system", "message": boundary, "observation": refers}),
+        json!({"step_id": 5, "source": "user", "message": "Here are the answers."}),
+        act(6),
+        json!({"step_id": 7, "source": "system", "message": "",
+            "extra": {"context_management": {"type": "compaction", "boundary": "replace"}},
+            "observation": {"results": [{"content": "In short."}]}}),
+        json!({"step_id": 8, "source": "user", "message": "Go on."}),
+        act(9),
+    ];
+    // Agents mark earlier steps as copied when they summarise, and count anew in the end.
+    let written = |end: usize, copied: usize| {
+        let mut steps: Vec<Value> = steps[..end].to_vec();
+        steps[..copied].iter_mut().for_each(|step| step["is_copied_context"] = json!(true));
+        json!({"schema_version": "ATIF-v1.7", "session_id": "growing", "agent": {"name": "a"},
+            "steps": steps, "final_metrics": {"total_steps": end}})
+        .to_string()
+    };
+    let (session, replay) = read(Format::Atif, &written(steps.len(), 6));
+    let whole = facts(&session, &replay);
+    for end in 1..steps.len() {
+        let (session, replay) = read(Format::Atif, &written(end, 0));
+        let mut before = facts(&session, &replay);
+        // What was kept of the document as it was has an id of its own bytes.
+        before.retain(|id, _| !id.as_str().starts_with("r-"));
+        assert!(!before.is_empty());
+        for (id, fact) in before {
+            assert_eq!(whole.get(&id), Some(&fact), "{end} steps, {id}");
         }
     }
 }
