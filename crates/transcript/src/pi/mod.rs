@@ -4,10 +4,10 @@
 //! version 1 has no ids and is a line of entries. Each header begins a session. An entry is always
 //! appended behind the agent's place in the tree, so file order tells how the window changed:
 //! where an entry's parent is not the entry before it, the agent went back, and what is not on
-//! the way to that parent left the window. The journal has no way to bring spans back, so what the
-//! agent comes back to later never leaves; at the end the window is that of the active path, the
-//! way to the last entry. A parent that is not in the file, or stands behind its child, as in a cycle, is taken
-//! for lost: the entry follows the one before it.
+//! the way to that parent left the window. An import has no step that brings spans back, so what
+//! the agent comes back to later never leaves; at the end the window is that of the active path,
+//! the way to the last entry. A parent that is not in the file, or stands behind its child, as in a
+//! cycle, is taken for lost: the entry follows the one before it.
 //!
 //! Summaries:
 //! - `compaction` says from which entry on the window was kept (`firstKeptEntryId`; version 1

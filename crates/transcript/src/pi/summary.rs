@@ -70,8 +70,8 @@ impl<'a> Reader<'a> {
         let (waiting, covers): (Vec<_>, Vec<_>) =
             covers.into_iter().partition(|(_, span)| self.builder.window.waits(span));
         self.builder.left_waiting(waiting.iter().map(|(_, span)| span));
-        // What comes back when the agent has left this summary must not leave: the journal cannot
-        // bring it back.
+        // What comes back when the agent has left this summary must not leave: no step of
+        // an import brings it back.
         let until = if of == Of::Window { self.tree.last[self.place] } else { self.place };
         let stays = |place: &Place| self.tree.last[*place] > until;
         let leaving: Vec<SpanId> = covers
