@@ -218,7 +218,7 @@ impl Builder {
     }
 
     /// A summary of which only the `leaving` part of what it covers leaves the window: the source's
-    /// agent had the rest back later.
+    /// agent had the rest back later. Where nothing leaves at all, it is recorded without a place.
     pub(crate) fn summarize_over(
         &mut self,
         wish: &str,
@@ -229,8 +229,9 @@ impl Builder {
         reason: &str,
     ) -> SpanId {
         let covers: Vec<_> = covers.into_iter().filter(|span| self.window.holds(span)).collect();
+        let stays = leaving.len() < covers.len();
         let leaving = self.leave(leaving);
-        if covers.is_empty() {
+        if leaving.is_empty() && !stays {
             self.note(
                 "summaries that take the place of no span in this transcript, kept as notes",
                 wish,
@@ -241,13 +242,14 @@ impl Builder {
         let (id, _) = self.ids.take(wish);
         self.flush();
         self.report.spans += 1;
-        self.report.in_window += 1;
         self.report.summaries += 1;
         self.steps.push(Step::Summarize { id: id.clone(), covers, text, source: Some(source) });
+        // A summary has a place in the window only by what it replaces.
         if !leaving.is_empty() {
+            self.report.in_window += 1;
             self.pruned(leaving, Some(id.clone()), reason);
+            self.window.enter(&id);
         }
-        self.window.enter(&id);
         id
     }
 
@@ -262,24 +264,19 @@ impl Builder {
 
     fn leave(&mut self, spans: &[SpanId]) -> Vec<SpanId> {
         let leaving = self.window.leave(spans);
-        self.left_waiting(leaving.open_calls.iter());
-        if let Some(call) = leaving.kept_with_results.first() {
-            self.notes.add_many(
-                "tool calls left in the window, because a result of theirs stays",
-                leaving.kept_with_results.len() as u64,
-                call.as_str(),
-            );
-        }
+        self.held_back(leaving.open_calls.iter().chain(&leaving.kept_with_results));
         leaving.spans
     }
 
-    /// These calls stay when their surroundings leave, because no result answers them.
-    pub(crate) fn left_waiting<'s>(&mut self, calls: impl Iterator<Item = &'s SpanId>) {
+    /// These calls stay when their surroundings leave; says why.
+    pub(crate) fn held_back<'s>(&mut self, calls: impl Iterator<Item = &'s SpanId>) {
         for call in calls {
-            self.note(
-                "tool calls without a result, left in the window when their surroundings were pruned",
-                call.as_str(),
-            );
+            let sentence = if self.window.is_open(call) {
+                "tool calls without a result, left in the window when their surroundings were pruned"
+            } else {
+                "tool calls left in the window, because a result of theirs stays"
+            };
+            self.note(sentence, call.as_str());
         }
     }
 

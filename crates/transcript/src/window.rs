@@ -65,9 +65,12 @@ impl Window {
         self.results.get(call).is_none_or(Vec::is_empty)
     }
 
-    /// Whether a span is a call that no result answers: it cannot leave.
-    pub(crate) fn waits(&self, span: &SpanId) -> bool {
-        self.results.get(span).is_some_and(Vec::is_empty)
+    /// Whether a span is a call that could not leave together with these: no result answers it, or
+    /// one that does would stay.
+    pub(crate) fn held_back(&self, span: &SpanId, going: &HashSet<SpanId>) -> bool {
+        let Some(results) = self.results.get(span) else { return false };
+        let stays = |result: &SpanId| self.holds(result) && !going.contains(result);
+        results.is_empty() || results.iter().any(stays)
     }
 
     pub(crate) fn answered(&mut self, call: &SpanId, result: &SpanId) {

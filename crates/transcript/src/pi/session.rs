@@ -31,10 +31,8 @@ pub(super) struct Reader<'a> {
     pub(super) taken: HashMap<Place, usize>,
     /// Compactions on the path.
     pub(super) compactions: Vec<Place>,
-    /// Calls that the latest compaction did not take, because they have no result yet.
+    /// Calls that the latest compaction did not take, because their result is missing or kept.
     pub(super) stuck: Vec<(Place, SpanId)>,
-    /// Calls that a compaction stands for and could not take, because a result of theirs stayed.
-    pub(super) late: Vec<SpanId>,
     /// Entries that the latest move left behind.
     pub(super) behind: Vec<Place>,
     /// Calls that have a result somewhere in the session.
@@ -67,7 +65,6 @@ pub(super) fn read(mut tree: Tree<'_>, name: SessionName) -> Session {
         taken: HashMap::new(),
         compactions: Vec::new(),
         stuck: Vec::new(),
-        late: Vec::new(),
         behind: Vec::new(),
         answered: answered.collect(),
         budget: WALK,

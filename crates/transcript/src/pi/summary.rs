@@ -62,17 +62,17 @@ impl<'a> Reader<'a> {
             Of::Branch => self.spans_of(&self.behind),
             Of::Unsaid => Vec::new(),
         };
-        // A call without a result stays where it is, and is there for the next summary. It is not
-        // covered either: on a branch that turns out to be left it is not in the window, and what
-        // a summary covers must not depend on what comes later.
-        let mut seen = HashSet::new();
-        covers.retain(|(_, span)| self.builder.window.holds(span) && seen.insert(span.clone()));
-        let (waiting, covers): (Vec<_>, Vec<_>) =
-            covers.into_iter().partition(|(_, span)| self.builder.window.waits(span));
-        self.builder.left_waiting(waiting.iter().map(|(_, span)| span));
+        // A call whose result is missing or kept stays where it is, and is there for the next
+        // summary. It is not covered either: on a branch that turns out to be left an open call is
+        // not in the window, and what a summary covers must not depend on what comes later.
+        let mut going = HashSet::new();
+        covers.retain(|(_, span)| self.builder.window.holds(span) && going.insert(span.clone()));
+        let (held_back, covers): (Vec<_>, Vec<_>) =
+            covers.into_iter().partition(|(_, span)| self.builder.window.held_back(span, &going));
+        self.builder.held_back(held_back.iter().map(|(_, span)| span));
         // What comes back when the agent has left this summary must not leave: no step of
         // an import brings it back.
-        let until = if of == Of::Window { self.tree.last[self.place] } else { self.place };
+        let until = self.tree.last[self.place];
         let stays = |place: &Place| self.tree.last[*place] > until;
         let leaving: Vec<SpanId> = covers
             .iter()
@@ -91,14 +91,8 @@ impl<'a> Reader<'a> {
         let span =
             self.builder.summarize_over(wish, text, source.clone(), ids, &leaving, of.reason());
         if of == Of::Window {
-            self.stuck = waiting;
+            self.stuck = held_back;
             self.compactions.push(self.place);
-            let late = std::mem::take(&mut self.late);
-            if self.spend(late.len()) {
-                self.builder.prune(&late, of.reason());
-            }
-            let held = late.into_iter().chain(leaving);
-            self.late = held.filter(|span| self.builder.window.holds(span)).collect();
         }
         self.became(std::slice::from_ref(&span));
         let mut rest = Remainder::default();

@@ -52,7 +52,7 @@ fn path(entries: &[Entry], leaf: usize) -> Vec<usize> {
 }
 
 /// A session of 40 entries. Going back leads to any entry, or only to one on the way to where the
-/// agent stands: then no branch that was left is taken up again.
+/// agent stands, behind the latest compaction: then what a compaction took never comes back.
 fn made_up(seed: u64, anywhere: bool) -> Vec<Entry> {
     let mut numbers = Numbers(seed);
     let mut entries: Vec<Entry> = Vec::new();
@@ -63,7 +63,10 @@ fn made_up(seed: u64, anywhere: bool) -> Vec<Entry> {
             _ if jump && anywhere => Some(numbers.below(at)),
             _ if jump => {
                 let way = path(&entries, at - 1);
-                Some(way[numbers.below(way.len())])
+                let compaction =
+                    |place: &usize| matches!(entries[*place].kind, Kind::Compaction(_));
+                let from = way.iter().rposition(compaction).unwrap_or(0);
+                Some(way[from + numbers.below(way.len() - from)])
             }
             _ => Some(at - 1),
         };

@@ -332,6 +332,23 @@ fn a_compaction_on_a_branch_that_was_left_takes_only_the_branch() {
 }
 
 #[test]
+fn a_compaction_on_a_branch_that_takes_nothing_of_its_own_has_no_place() {
+    let (session, replay) = read(&[
+        user("u1", ""),
+        user("u2", "u1"),
+        compaction("c1", "u2", "u2"),
+        user("side", "c1"),
+        user("u3", "u2"),
+    ]);
+    assert_eq!(
+        changes(&session),
+        [r#"c1 "sum c1" over u1"#, "- side: the agent went back to an earlier entry"]
+    );
+    assert_eq!(replay.live(), ["u1", "u2", "u3"]);
+    assert_eq!((session.report.summaries, session.report.in_window), (1, 4));
+}
+
+#[test]
 fn summaries_that_do_not_say_of_what_are_notes_of_the_harness() {
     let (session, replay) = read(&[
         user("u1", ""),
