@@ -142,6 +142,16 @@ fn of_openhands() {
 }
 
 #[test]
+fn of_pi() {
+    run(every_one_imports("pi"));
+}
+
+#[test]
+fn of_atif() {
+    run(every_one_imports("atif"));
+}
+
+#[test]
 fn a_transcript_that_has_grown_goes_on_in_its_session() {
     let Some(folder) = transcripts("claude_code") else { return };
     let journal = tempfile::tempdir().unwrap();

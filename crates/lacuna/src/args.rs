@@ -114,7 +114,7 @@ pub(crate) struct Import {
     /// Files, or folders of files that belong together
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// auto, openai-chat, claude-code or openhands
+    /// auto, openai-chat, claude-code, openhands, pi or atif
     #[arg(long, default_value = "auto")]
     pub(crate) format: String,
     /// Only tell what would be recorded

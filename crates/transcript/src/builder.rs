@@ -213,9 +213,25 @@ impl Builder {
         covers: Vec<SpanId>,
         reason: &str,
     ) -> SpanId {
+        let leaving = covers.clone();
+        self.summarize_over(wish, text, source, covers, &leaving, reason)
+    }
+
+    /// A summary of which only the `leaving` part of what it covers leaves the window: the source's
+    /// agent had the rest back later. Where nothing leaves at all, it is recorded without a place.
+    pub(crate) fn summarize_over(
+        &mut self,
+        wish: &str,
+        text: String,
+        source: Source,
+        covers: Vec<SpanId>,
+        leaving: &[SpanId],
+        reason: &str,
+    ) -> SpanId {
         let covers: Vec<_> = covers.into_iter().filter(|span| self.window.holds(span)).collect();
-        let leaving = self.leave(&covers);
-        if leaving.is_empty() {
+        let stays = leaving.len() < covers.len();
+        let leaving = self.leave(leaving);
+        if leaving.is_empty() && !stays {
             self.note(
                 "summaries that take the place of no span in this transcript, kept as notes",
                 wish,
@@ -226,11 +242,14 @@ impl Builder {
         let (id, _) = self.ids.take(wish);
         self.flush();
         self.report.spans += 1;
-        self.report.in_window += 1;
         self.report.summaries += 1;
         self.steps.push(Step::Summarize { id: id.clone(), covers, text, source: Some(source) });
-        self.pruned(leaving, Some(id.clone()), reason);
-        self.window.enter(&id);
+        // A summary has a place in the window only by what it replaces.
+        if !leaving.is_empty() {
+            self.report.in_window += 1;
+            self.pruned(leaving, Some(id.clone()), reason);
+            self.window.enter(&id);
+        }
         id
     }
 
@@ -245,21 +264,20 @@ impl Builder {
 
     fn leave(&mut self, spans: &[SpanId]) -> Vec<SpanId> {
         let leaving = self.window.leave(spans);
-        if let Some(call) = leaving.open_calls.first() {
-            self.notes.add_many(
-                "tool calls without a result, left in the window when their surroundings were pruned",
-                leaving.open_calls.len() as u64,
-                call.as_str(),
-            );
-        }
-        if let Some(call) = leaving.kept_with_results.first() {
-            self.notes.add_many(
-                "tool calls left in the window, because a result of theirs stays",
-                leaving.kept_with_results.len() as u64,
-                call.as_str(),
-            );
-        }
+        self.held_back(leaving.open_calls.iter().chain(&leaving.kept_with_results));
         leaving.spans
+    }
+
+    /// These calls stay when their surroundings leave; says why.
+    pub(crate) fn held_back<'s>(&mut self, calls: impl Iterator<Item = &'s SpanId>) {
+        for call in calls {
+            let sentence = if self.window.is_open(call) {
+                "tool calls without a result, left in the window when their surroundings were pruned"
+            } else {
+                "tool calls left in the window, because a result of theirs stays"
+            };
+            self.note(sentence, call.as_str());
+        }
     }
 
     fn pruned(&mut self, spans: Vec<SpanId>, replace_with: Option<SpanId>, reason: &str) {

@@ -96,6 +96,12 @@ fn embedded(part: &RawValue, fields: &Fields<'_>) -> (Vec<Image>, &'static [&'st
             _ => {}
         }
     }
+    // As MCP has it, and pi.
+    if let (Some(data), Some(media)) = (fields.text("data"), fields.text("mimeType"))
+        && let Some(image) = decode(&data, &media)
+    {
+        return (vec![image], &["type", "data", "mimeType"]);
+    }
     // An image elsewhere, or one with more to say than its bytes: the part itself is the content.
     let whole =
         Image { bytes: part.get().as_bytes().to_vec(), media_type: JSON.to_owned(), broken: false };

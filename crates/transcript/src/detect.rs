@@ -47,6 +47,13 @@ fn by_content(keys: &[Key<'_>]) -> Option<Format> {
             if has("payload") {
                 return None;
             }
+            let pi_header = text("type") == Some(b"session") && has("id");
+            if pi_header && (has("cwd") || has("version")) {
+                return Some(Format::Pi);
+            }
+            if text("type") == Some(b"message") && has("parentId") && has("message") {
+                return Some(Format::Pi);
+            }
             if has("sessionId") || has("parentUuid") || has("leafUuid") {
                 return Some(Format::ClaudeCode);
             }
@@ -60,6 +67,10 @@ fn by_content(keys: &[Key<'_>]) -> Option<Format> {
             if word || text("kind").is_some() || sdk.iter().any(|name| has(name)) {
                 return Some(Format::Openhands);
             }
+        }
+        let atif = text("schema_version").is_some_and(|version| version.starts_with(b"ATIF"));
+        if depth == 1 && (atif || (has("steps") && has("agent") && has("session_id"))) {
+            return Some(Format::Atif);
         }
         if depth == 1 && (has("steps") || has("resourceSpans") || has("projectHash")) {
             return None;

@@ -15,16 +15,22 @@ pub enum Format {
     ClaudeCode,
     /// OpenHands: V0 trajectories and V1 events, as one document, lines, or a directory of files.
     Openhands,
+    /// pi session files: a tree of entries, with compactions and branch summaries.
+    Pi,
+    /// ATIF trajectories (Agent Trajectory Interchange Format, as Harbor writes them), with their
+    /// sub-agents.
+    Atif,
 }
 
 /// A word that names no format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no transcript format: use openai-chat, claude-code or openhands")]
+#[error("{0:?} is no transcript format: use openai-chat, claude-code, openhands, pi or atif")]
 pub struct UnknownFormat(pub String);
 
 impl Format {
     /// Every format.
-    pub const ALL: &[Self] = &[Self::OpenaiChat, Self::ClaudeCode, Self::Openhands];
+    pub const ALL: &[Self] =
+        &[Self::OpenaiChat, Self::ClaudeCode, Self::Openhands, Self::Pi, Self::Atif];
 
     /// The format's name, as spans' sources carry it.
     pub fn word(self) -> &'static str {
@@ -32,6 +38,8 @@ impl Format {
             Self::OpenaiChat => "openai-chat",
             Self::ClaudeCode => "claude-code",
             Self::Openhands => "openhands",
+            Self::Pi => "pi",
+            Self::Atif => "atif",
         }
     }
 }

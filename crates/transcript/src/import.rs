@@ -1,6 +1,6 @@
 //! From files to sessions.
 
-use crate::{Format, Session, SourceFile, claude_code, names, openai_chat, openhands};
+use crate::{Format, Session, SourceFile, atif, claude_code, names, openai_chat, openhands, pi};
 
 /// Why nothing was imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -39,6 +39,8 @@ pub fn import(format: Format, files: &[SourceFile]) -> Result<Vec<Session>, Impo
         Format::OpenaiChat => openai_chat::import(&filled),
         Format::ClaudeCode => claude_code::import(&filled),
         Format::Openhands => openhands::import(&filled),
+        Format::Pi => pi::import(&filled),
+        Format::Atif => atif::import(&filled),
     };
     if sessions.is_empty() {
         return Err(ImportError::Empty { files: files.len() });

@@ -38,9 +38,11 @@ mod names;
 mod record;
 mod window;
 
+mod atif;
 mod claude_code;
 mod openai_chat;
 mod openhands;
+mod pi;
 
 mod import;
 

@@ -15,6 +15,7 @@ pub(crate) struct Replay {
     results: HashMap<SpanId, Vec<SpanId>>,
     pub(crate) spans: Vec<NewSpan>,
     pub(crate) summaries: Vec<String>,
+    placeless: HashSet<SpanId>,
 }
 
 impl Replay {
@@ -47,11 +48,15 @@ impl Replay {
                 if let Step::Summarize { text, .. } = step {
                     self.summaries.push(text.clone());
                 }
-                self.live.push(id.clone());
+                self.placeless.insert(id.clone());
             }
             Step::Prune { spans, replace_with, .. } => {
                 assert!(!spans.is_empty());
                 if let Some(summary) = replace_with {
+                    // A summary takes its place by the first prune that it replaces.
+                    if self.placeless.remove(summary) {
+                        self.live.push(summary.clone());
+                    }
                     assert!(self.live.contains(summary) && !spans.contains(summary));
                 }
                 let leaving: HashSet<&SpanId> = spans.iter().collect();

@@ -65,6 +65,14 @@ impl Window {
         self.results.get(call).is_none_or(Vec::is_empty)
     }
 
+    /// Whether a span is a call that could not leave together with these: no result answers it, or
+    /// one that does would stay.
+    pub(crate) fn held_back(&self, span: &SpanId, going: &HashSet<SpanId>) -> bool {
+        let Some(results) = self.results.get(span) else { return false };
+        let stays = |result: &SpanId| self.holds(result) && !going.contains(result);
+        results.is_empty() || results.iter().any(stays)
+    }
+
     pub(crate) fn answered(&mut self, call: &SpanId, result: &SpanId) {
         self.results.entry(call.clone()).or_default().push(result.clone());
     }

@@ -16,10 +16,22 @@ const EVENTS: &str = r#"[{"id":1,"timestamp":"t","source":"user","action":"messa
 {"id":2,"timestamp":"t","source":"agent","action":"run","args":{"command":"ls"}},
 {"id":3,"timestamp":"t","source":"agent","observation":"run","cause":2,"content":"x"},
 {"id":4,"timestamp":"t","source":"agent","action":"condensation","args":{"forgotten_event_ids":[1,2],"summary":"s"}}]"#;
+const PI: &str = r#"{"type":"session","version":3,"id":"s","cwd":"/w"}
+{"type":"message","id":"u1","parentId":null,"message":{"role":"user","content":"go é"}}
+{"type":"message","id":"a1","parentId":"u1","message":{"role":"assistant","content":[{"type":"toolCall","id":"t1","name":"R","arguments":{"a":[1]}}]}}
+{"type":"message","id":"r1","parentId":"a1","message":{"role":"toolResult","toolCallId":"t1","content":"\ud800"}}
+{"type":"compaction","id":"c1","parentId":"r1","summary":"sum","firstKeptEntryId":"a1"}
+{"type":"branch_summary","id":"b1","parentId":"u1","fromId":"u1","summary":"left"}
+"#;
+const ATIF: &str = r#"{"schema_version":"ATIF-v1.6","session_id":"s","agent":{"name":"a"},"steps":[
+{"step_id":1,"source":"user","message":"go é"},
+{"step_id":2,"source":"agent","message":"m","tool_calls":[{"tool_call_id":"t1","function_name":"f","arguments":{}}],"observation":{"results":[{"content":"x"}]}},
+{"step_id":3,"source":"system","message":"Performed context summarization and handoff to continue task.","observation":{"results":[{"subagent_trajectory_ref":[{"session_id":"q"}]}]}},
+{"step_id":4,"source":"user","message":"Here are the answers"}]}"#;
 
-/// All three formats; the same bytes are also read as the other formats.
+/// All formats; the same bytes are also read as the other formats.
 fn each(mut check: impl FnMut(Format, &[u8])) {
-    for text in [CLAUDE, CHAT, EVENTS] {
+    for text in [CLAUDE, CHAT, EVENTS, PI, ATIF] {
         Format::ALL.iter().for_each(|format| check(*format, text.as_bytes()));
     }
 }
@@ -31,7 +43,7 @@ fn valid(format: Format, bytes: &[u8]) {
             sessions.iter().for_each(|session| drop(Replay::of(session)));
             // In lines, nothing but white space stands between records; the change may have made
             // a list of one, whose brackets are no record.
-            if format == Format::ClaudeCode && !bytes.starts_with(b"[") {
+            if [Format::ClaudeCode, Format::Pi].contains(&format) && !bytes.starts_with(b"[") {
                 let read: u64 = sessions.iter().map(|session| session.report.bytes).sum();
                 let said = bytes.iter().filter(|b| !b.is_ascii_whitespace()).count() as u64;
                 assert!(read + 2 >= said, "{read} of {said} bytes in {}", bytes.escape_ascii());
@@ -163,6 +175,9 @@ fn formats_have_names() {
     assert_eq!(detect("x", CLAUDE.as_bytes()), Some(Format::ClaudeCode));
     assert_eq!(detect("x", CHAT.as_bytes()), Some(Format::OpenaiChat));
     assert_eq!(detect("x", EVENTS.as_bytes()), Some(Format::Openhands));
+    assert_eq!(detect("x", PI.as_bytes()), Some(Format::Pi));
+    assert_eq!(detect("x", PI.split_once('\n').unwrap().1.as_bytes()), Some(Format::Pi));
+    assert_eq!(detect("x", ATIF.as_bytes()), Some(Format::Atif));
     assert_eq!(detect("c/base_state.json", b"{\"agent\":1}"), Some(Format::Openhands));
     assert_eq!(
         detect("x", b"{\"timestamp\":\"t\",\"type\":\"session_meta\",\"payload\":{}}"),

@@ -80,6 +80,51 @@ fn old_events() -> Vec<Value> {
     ]
 }
 
+fn pi() -> Vec<Value> {
+    vec![
+        json!({"type":"session","version":3,"id":"s-1","timestamp":"t","cwd":"/w"}),
+        json!({"type":"model_change","id":"m1","parentId":null,"timestamp":"t","provider":"p","modelId":"m"}),
+        json!({"type":"message","id":"u1","parentId":"m1","timestamp":"t","message":{"role":"user","timestamp":1,"content":[
+            {"type":"text","text":"hi","textSignature":"z"},{"type":"image","data":"AAEC","mimeType":"image/png","w":1}]}}),
+        json!({"type":"message","id":"a1","parentId":"u1","timestamp":"t","message":{"role":"assistant","api":"x","model":"m",
+            "usage":{"input":1},"stopReason":"toolUse","content":[
+            {"type":"thinking","thinking":"plain","hint":1},
+            {"type":"thinking","thinking":"signed","thinkingSignature":"z"},
+            {"type":"text","text":"On it."},
+            {"type":"toolCall","id":"t1","name":"read","arguments":{"a":1},"partialJson":"{"},{"type":"odd","q":1}]}}),
+        json!({"type":"message","id":"r1","parentId":"a1","timestamp":"t","message":{"role":"toolResult","toolCallId":"t1","toolName":"read",
+            "isError":true,"details":{"d":1},"content":[{"type":"text","text":"out","e":1},{"type":"image","data":"AAEC","mimeType":"image/png"}]}}),
+        json!({"type":"message","id":"b1","parentId":"r1","timestamp":"t","message":{"role":"bashExecution","command":"ls","output":"x",
+            "exitCode":1,"cancelled":true,"excludeFromContext":true,"timestamp":1}}),
+        json!({"type":"custom_message","id":"k1","parentId":"b1","timestamp":"t","customType":"ext","content":"injected","display":true,"details":{"x":1}}),
+        json!({"type":"message","id":"k2","parentId":"k1","timestamp":"t","message":{"role":"custom","customType":"ext","content":[{"type":"text","text":"more"}],"display":true}}),
+        json!({"type":"compaction","id":"c1","parentId":"k2","timestamp":"t","summary":"sum","firstKeptEntryId":"r1","tokensBefore":9,"details":{"readFiles":["f"]},"fromHook":true}),
+        json!({"type":"message","id":"c2","parentId":"c1","timestamp":"t","message":{"role":"compactionSummary","summary":"again","tokensBefore":7}}),
+        json!({"type":"branch_summary","id":"x1","parentId":"k1","timestamp":"t","fromId":"k1","summary":"left","details":{"y":1}}),
+        json!({"type":"label","id":"l1","parentId":"x1","timestamp":"t","targetId":"u1","label":"here"}),
+    ]
+}
+
+fn atif() -> Vec<Value> {
+    vec![
+        json!({"schema_version":"ATIF-v1.7","session_id":"sess-0001","trajectory_id":"traj-1","agent":{"name":"terminus-2","version":"2","tool_definitions":[{"x":1}],"extra":{"parent_session_id":"up"}},
+        "final_metrics":{"n":1},"notes":"n","continued_trajectory_ref":"next.json","steps":[
+        {"step_id":1,"timestamp":"t","source":"system","message":"You are."},
+        {"step_id":2,"timestamp":"t","source":"user","message":[{"type":"text","text":"What?"},{"type":"image","source":{"media_type":"image/png","path":"i.png"}}],"is_copied_context":true,"extra":{"e":1}},
+        {"step_id":3,"timestamp":"t","source":"agent","model_name":"m","message":"Look.","reasoning_content":"hm","llm_call_count":1,
+            "tool_calls":[{"tool_call_id":"c1","function_name":"f","arguments":{"k":1},"extra":{"z":1}},{"tool_call_id":"c2","function_name":"g","arguments":{}}],
+            "observation":{"results":[{"source_call_id":"c1","content":[{"type":"text","text":"one","w":1},{"type":"image","source":{"media_type":"image/png","path":"o.png"}}]},
+                {"content":"two","extra":{"v":1}}],"more":1},"metrics":{"prompt_tokens":1}},
+        {"step_id":4,"timestamp":"t","source":"system","message":"Performed context summarization and handoff to continue task.",
+            "observation":{"results":[{"subagent_trajectory_ref":[{"trajectory_id":"sub-1","extra":{"s":1}}]}]}},
+        {"step_id":5,"timestamp":"t","source":"user","message":"Here are the answers","extra":{"u":1},"model_name":"q"},
+        {"step_id":6,"timestamp":"t","source":"system","message":"Context compaction performed","extra":{"context_management":{"type":"compaction","boundary":"replace"}},
+            "observation":{"results":[{"content":"Summary: X"}]}},
+        {"step_id":7,"timestamp":"t","source":"user","message":[{"type":"text","text":"You are picking up work from a previous AI agent on this task:","p":1}]}],
+        "subagent_trajectories":[{"session_id":"sess-0001","trajectory_id":"sub-1","agent":{"name":"s"},"steps":[{"step_id":1,"source":"user","message":"Do it."}]}]}),
+    ]
+}
+
 /// Every place in a value.
 fn places(value: &Value, at: String, out: &mut Vec<String>) {
     match value {
@@ -118,6 +163,8 @@ fn whatever_a_field_holds_is_kept() {
         (Format::OpenaiChat, chat()),
         (Format::Openhands, events()),
         (Format::Openhands, old_events()),
+        (Format::Pi, pi()),
+        (Format::Atif, atif()),
     ];
     let mark = "Mark!7731";
     let odd = [

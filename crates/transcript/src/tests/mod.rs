@@ -1,11 +1,14 @@
 //! Tests over whole imports, with fixtures written for the trap that each is about.
 
+mod atif;
 mod claude;
 mod compaction;
 mod damage;
+mod growing;
 mod keeping;
 mod openai;
 mod openhands;
+mod pi;
 mod real;
 
 use lacuna_core::{NewSpan, Origin, Role, SpanKind};
