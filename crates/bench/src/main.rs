@@ -2,6 +2,7 @@
 //! one run on one machine. Ratios hold where absolute times do not.
 
 mod broker;
+mod contract;
 mod jetstream;
 mod lacuna;
 mod load;
@@ -43,11 +44,25 @@ enum Command {
         #[arg(long, env = "LACUNA_NATS_SERVER", default_value = "nats-server")]
         nats_server: PathBuf,
     },
+    /// Extract identifiers from text, and check a summary of 100 claims over 200 spans of 4 KiB
+    Contract {
+        /// Extract from the text files of this folder too
+        #[arg(long, value_name = "DIR")]
+        text: Option<PathBuf>,
+        /// How often each is measured
+        #[arg(long, default_value_t = 20)]
+        rounds: usize,
+    },
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
-    let Command::Compare { quick, in_flight, json, nats_server } = Args::parse().command;
+    let (quick, in_flight, json, nats_server) = match Args::parse().command {
+        Command::Contract { text, rounds } => return contract::run(text.as_deref(), rounds.max(1)),
+        Command::Compare { quick, in_flight, json, nats_server } => {
+            (quick, in_flight, json, nats_server)
+        }
+    };
     let rounds = if quick { 3 } else { 5 };
     let seconds = if quick { 3 } else { 8 };
     let work = Work { in_flight, seconds };

@@ -1,8 +1,8 @@
 //! The domain of Lacuna: commands, events, decisions and projections. Pure: no clock, no
 //! randomness, no I/O; time and evidence come in through [`Context`].
 //!
-//! Reading order: names and values, then what is said (commands, events), then the state that
-//! events fold into, then the decisions.
+//! Reading order: names and values, what words show by themselves, then what is said (commands,
+//! events), then the state that events fold into, then the decisions.
 
 mod digest;
 mod handle;
@@ -34,7 +34,8 @@ pub use budget::Budget;
 pub use command::{Audit, Command, Open, Prune, Summarize};
 pub use context::{Context, CopyEvidence, Limits};
 pub use contract::{
-    ClaimFacts, Examination, Examiner, Omitted, SourceFacts, TextRange, findings_said, tags_text,
+    ClaimFacts, Examination, Examiner, KindCount, Omitted, SourceFacts, TextRange, findings_said,
+    tags_text, wanted,
 };
 pub use decide::{
     AppendedSpan, AuditReply, Decision, PruneReply, Reply, SUMMARY_ATTEMPTS, SpanVerdict,

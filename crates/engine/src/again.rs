@@ -79,7 +79,7 @@ impl Answerer {
         };
         let examination = match (command, &before) {
             (Command::Summarize(summarize), Some(before)) => {
-                Some(evidence::examine(&self.store, before, summarize)?)
+                Some(evidence::examine(&self.store, before, summarize, None)?)
             }
             _ => None,
         };

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use lacuna_codec::encode_claims;
-use lacuna_core::{CopyEvidence, Examination, Examiner, SessionState, SpanId, Storage, Summarize};
+use lacuna_core::{
+    CopyEvidence, Examination, Examiner, SessionState, SpanId, Storage, Summarize, wanted,
+};
 use lacuna_store::{PayloadReader, Store, StoreError, Stored};
 
 /// Reads the copies of these spans back, in the order of recording, so that neighbours share packs.
@@ -35,15 +37,16 @@ pub(crate) fn gather(
 
 /// The bytes that examining a summary reads.
 pub(crate) fn examined_bytes(state: &SessionState, summarize: &Summarize) -> u64 {
-    let wanted = Examiner::new(state, summarize);
-    wanted.wanted().iter().map(|&index| state.span(index).bytes).sum()
+    wanted(state, summarize).iter().map(|&index| state.span(index).bytes).sum()
 }
 
-/// Examines a summary: reads what it covers and cites back, one span after the other.
+/// Examines a summary: reads what it covers and cites back, one span after the other. `omitted`: how
+/// many of the identifiers left out to tell, if not as many as a reply does.
 pub(crate) fn examine(
     store: &Store,
     state: &SessionState,
     summarize: &Summarize,
+    omitted: Option<usize>,
 ) -> Result<Examination, StoreError> {
     let mut examiner = Examiner::new(state, summarize);
     let mut payloads = store.payloads()?;
@@ -58,7 +61,11 @@ pub(crate) fn examine(
         };
         examiner.see(state, index, content.as_deref().map_err(Clone::clone));
     }
-    Ok(examiner.finish(encode_claims(&summarize.claims)?.0))
+    let stored = encode_claims(&summarize.claims)?.0;
+    Ok(match omitted {
+        Some(most) => examiner.finish_telling(stored, most),
+        None => examiner.finish(stored),
+    })
 }
 
 fn stored(found: Stored) -> CopyEvidence {

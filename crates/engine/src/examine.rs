@@ -79,6 +79,6 @@ impl Examination {
         let state = self.reader.state(&request.session)?;
         let unknown = || Refusal::UnknownSession(request.session.to_string());
         let state = state.ok_or_else(unknown)?;
-        Ok(evidence::examine(&self.store, &state, summarize)?)
+        Ok(evidence::examine(&self.store, &state, summarize, None)?)
     }
 }

@@ -15,6 +15,8 @@ use crate::answers::{self, Expanded, Lookup, SpanDurability, SummaryAccount};
 use crate::evidence::{self, read_back};
 use crate::{EngineError, Journal, Request};
 
+/// Identifiers left out by a summary that an account of it tells.
+const ACCOUNT: usize = 100_000;
 /// Times that suggestions are made anew because a copy could not be read back.
 const SUGGESTIONS: usize = 16;
 /// What the window shows behind a summary whose claims cannot be read.
@@ -256,7 +258,7 @@ impl Journal {
             digest: event.digest,
             claims,
         };
-        let examined = evidence::examine(&self.store, state, &summarize)?;
+        let examined = evidence::examine(&self.store, state, &summarize, Some(ACCOUNT))?;
         let findings = findings_said(state, &summarize, &summary.by, &examined, &event.findings);
         Ok(Some(SummaryAccount { claims: summarize.claims, examined, findings }))
     }

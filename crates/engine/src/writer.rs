@@ -241,7 +241,7 @@ impl Writer {
         };
         let examination = match (&staged, &request.command, examined) {
             (Some(staged), Command::Summarize(summarize), None) => {
-                match evidence::examine(&store, &staged.state, summarize) {
+                match evidence::examine(&store, &staged.state, summarize, None) {
                     Ok(examination) => Some(examination),
                     Err(error) => return Ok(Err(error.into())),
                 }

@@ -305,6 +305,9 @@ pub(crate) struct Suggest {
 pub(crate) struct Explain {
     /// The span
     pub(crate) span: String,
+    /// Of a summary: show every identifier that it leaves out
+    #[arg(long)]
+    pub(crate) all: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -6,12 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use super::omitted::{Identifiers, Omitted};
-use super::words::{Work, hedged_around, holds_quote};
+use super::omitted::{Identifiers, KindCount, OMITTED, Omitted, Tally};
+use super::words::{Source, Work, hedged_around, holds_quote};
 use crate::command::Summarize;
 use crate::event::StoredClaims;
-use crate::text::{Anchor, AnchorKind, Form, Held, anchors, form, forms, hedge, sentence_around};
-use crate::{Origin, SessionState, SpanId, SpanIndex};
+use crate::text::{
+    Anchor, AnchorKind, Form, Held, anchors, form, forms, hedge, identifiers, sentence_around,
+};
+use crate::{Origin, SessionState, SpanId, SpanIndex, SpanState};
 
 /// A range of bytes in a claim's or a summary's text.
 pub type TextRange = (u32, u32);
@@ -29,12 +31,11 @@ pub struct Examination {
     /// The covered and cited spans that could not be read, and what was found instead.
     pub unreadable: BTreeMap<SpanId, String>,
     /// Identifiers of the covered spans that neither text nor claims hold, most telling first; the
-    /// list is bounded, `identifiers - kept` is their number.
+    /// list is bounded, `kinds` counts them.
     pub omitted: Vec<Omitted>,
-    /// How many identifiers the covered spans hold.
-    pub identifiers: u32,
-    /// How many of them the text or the claims hold.
-    pub kept: u32,
+    /// How many identifiers of each kind the covered spans hold, and how many of them the text or
+    /// the claims hold.
+    pub kinds: Vec<KindCount>,
     /// The claims' stored form.
     pub stored: StoredClaims,
     /// Set if the claims cite so much text that examining them was given up.
@@ -42,6 +43,12 @@ pub struct Examination {
 }
 
 impl Examination {
+    /// How many identifiers the covered spans hold, and how many of them the text or the claims do.
+    pub fn identifiers(&self) -> (u32, u32) {
+        let sum = |of: fn(&KindCount) -> u32| self.kinds.iter().map(of).sum();
+        (sum(|count| count.identifiers), sum(|count| count.kept))
+    }
+
     /// Nothing was read.
     pub(crate) fn unread(summarize: &Summarize) -> Self {
         let cited = summarize.claims.iter().flat_map(|claim| claim.sources.iter().map(|s| &s.span));
@@ -108,6 +115,12 @@ pub struct Examiner<'a> {
     work: Work,
 }
 
+/// The spans whose contents examining a summary reads, in the order of recording.
+pub fn wanted(state: &SessionState, summarize: &Summarize) -> BTreeSet<SpanIndex> {
+    let cited = summarize.claims.iter().flat_map(|claim| claim.sources.iter().map(|s| &s.span));
+    summarize.covers.iter().chain(cited).filter_map(|id| state.index(id)).collect()
+}
+
 impl<'a> Examiner<'a> {
     /// Prepares to examine a summary in this session. Spans that the session does not know are
     /// passed over: the rules name them.
@@ -129,13 +142,13 @@ impl<'a> Examiner<'a> {
                 claimed.extend(source.quote.iter().flat_map(|quote| forms(quote)).map(|f| f.0));
             }
             claimed.extend(forms(&claim.text).map(|(form, _)| form));
-            sought.push(seek(&claim.text, |id| state.index(id).is_some()));
+            sought.push(seek(state, &claim.text));
             facts.claims.push(ClaimFacts {
                 missing: Vec::new(),
                 sources: vec![SourceFacts::default(); claim.sources.len()],
             });
         }
-        let in_text = seek(&summarize.text, |id| state.index(id).is_some())
+        let in_text = seek(state, &summarize.text)
             .into_iter()
             .filter(|sought| !claimed.contains(&sought.form))
             .filter_map(|sought| {
@@ -148,10 +161,9 @@ impl<'a> Examiner<'a> {
         kept.extend(claimed);
         let covered: HashSet<SpanIndex> =
             summarize.covers.iter().filter_map(|id| state.index(id)).collect();
-        let wanted: BTreeSet<SpanIndex> = covered.iter().chain(citing.keys()).copied().collect();
         Self {
             summarize,
-            wanted: wanted.into_iter().collect(),
+            wanted: wanted(state, summarize).into_iter().collect(),
             covered,
             citing,
             sought,
@@ -180,20 +192,45 @@ impl<'a> Examiner<'a> {
         };
         // What is no text holds no words.
         let Ok(text) = std::str::from_utf8(bytes) else { return self.misquoted(index) };
-        let held = Held::of(text);
-        if self.covered.contains(&index) && !span.is_summary() {
-            let user = span.origin == Origin::User;
-            for anchor in anchors(text) {
-                self.identifiers.note(text, &anchor, &span.id, user);
+        let named = self.covered.contains(&index) && !span.is_summary();
+        if !self.citing.contains_key(&index) && self.in_text.is_empty() {
+            if named {
+                self.name(state, span, text, identifiers(text));
+            }
+            return;
+        }
+        let source = Source { text, held: Held::of(text) };
+        for (claim, place, counts) in self.citing.remove(&index).unwrap_or_default() {
+            self.cite(&source, (claim, place), counts);
+        }
+        self.support(span, &source);
+        if named {
+            self.name(state, span, text, source.held.identifiers().into_iter());
+        }
+    }
+
+    /// Notes what a covered span names.
+    fn name(
+        &mut self,
+        state: &SessionState,
+        span: &SpanState,
+        text: &str,
+        identifiers: impl Iterator<Item = (Form, Anchor)>,
+    ) {
+        let user = span.origin == Origin::User;
+        for (form, anchor) in identifiers {
+            if !names_span(state, text, &anchor) {
+                self.identifiers.note(form, &anchor, anchor.of(text), &span.id, user);
             }
         }
-        for (claim, source, counts) in self.citing.remove(&index).unwrap_or_default() {
-            self.cite(text, &held, (claim, source), counts);
-        }
+    }
+
+    /// What a span says about the anchors of the summary's text that no claim holds.
+    fn support(&mut self, span: &SpanState, source: &Source<'_>) {
         for place in &mut self.in_text {
             let Anchor { kind, start, end } = place.sought.anchor;
             let words = &self.summarize.text[start..end];
-            if (place.sought.found && place.settled) || !held.holds(text, kind, words) {
+            if (place.sought.found && place.settled) || !source.held.holds(kind, words) {
                 continue;
             }
             place.sought.found = true;
@@ -201,8 +238,8 @@ impl<'a> Examiner<'a> {
                 continue;
             }
             // Where a span is marked and its words say what they hedge, the words tell it better.
-            let marked = span.hedged && hedge(text).is_none();
-            if marked || hedged_around(text, &[(kind, words)], None, &mut self.work) {
+            let marked = span.hedged && hedge(source.text).is_none();
+            if marked || hedged_around(source, &[(kind, words)], None, &mut self.work) {
                 place.hedged_in.get_or_insert_with(|| span.id.clone());
             } else {
                 place.settled = true;
@@ -211,24 +248,28 @@ impl<'a> Examiner<'a> {
     }
 
     /// What the content of a cited span says about a claim.
-    fn cite(&mut self, text: &str, held: &Held, (claim, source): (usize, usize), counts: bool) {
+    fn cite(&mut self, source: &Source<'_>, (claim, place): (usize, usize), counts: bool) {
         let said = &self.summarize.claims[claim];
-        let quote = said.sources[source].quote.as_deref();
+        let quote = said.sources[place].quote.as_deref();
+        if !self.work.allow_looks(1 + self.sought[claim].len()) {
+            return;
+        }
         let mut here = Vec::new();
         for sought in &mut self.sought[claim] {
             let Anchor { kind, start, end } = sought.anchor;
             let words = &said.text[start..end];
-            if held.holds(text, kind, words) {
+            if source.held.holds(kind, words) {
                 sought.found |= counts;
                 here.push((kind, words));
             }
         }
-        let facts = &mut self.facts.claims[claim].sources[source];
-        facts.misquoted = quote.is_some_and(|quote| !holds_quote(text, quote, &mut self.work));
+        let facts = &mut self.facts.claims[claim].sources[place];
+        facts.misquoted =
+            quote.is_some_and(|quote| !holds_quote(source.text, quote, &mut self.work));
         let quote = quote.filter(|_| !facts.misquoted);
         facts.hedges = match (here.as_slice(), quote) {
-            ([], None) => self.work.hedged_like(text, &said.text),
-            (anchors, quote) => hedged_around(text, anchors, quote, &mut self.work),
+            ([], None) => self.work.hedged_like(source.text, &said.text),
+            (anchors, quote) => hedged_around(source, anchors, quote, &mut self.work),
         };
     }
 
@@ -242,6 +283,11 @@ impl<'a> Examiner<'a> {
 
     /// What was shown.
     pub fn finish(self, stored: StoredClaims) -> Examination {
+        self.finish_telling(stored, OMITTED)
+    }
+
+    /// What was shown, with up to this many of the identifiers left out.
+    pub fn finish_telling(self, stored: StoredClaims, most: usize) -> Examination {
         let Self { mut facts, sought, in_text, identifiers, work, .. } = self;
         for (facts, sought) in facts.claims.iter_mut().zip(sought) {
             facts.missing = innermost(sought.iter().filter(|s| !s.found).map(range_of).collect());
@@ -253,28 +299,34 @@ impl<'a> Examiner<'a> {
             .filter(|place| !place.settled)
             .filter_map(|p| Some((range_of(&p.sought), p.hedged_in.clone()?)))
             .collect();
-        let (omitted, identifiers, kept) = identifiers.finish();
-        Examination { omitted, identifiers, kept, stored, too_much: work.exhausted(), ..facts }
+        let Tally { omitted, kinds } = identifiers.finish(most);
+        Examination { omitted, kinds, stored, too_much: work.exhausted(), ..facts }
     }
 }
 
-/// The anchors of a text that have to be found somewhere. The ids of the session's own spans and
-/// their handles need no source.
-fn seek(text: &str, is_span: impl Fn(&SpanId) -> bool) -> Vec<Sought> {
+/// The anchors of a text that have to be found somewhere, each once. The ids of the session's own
+/// spans and their handles need no source.
+fn seek(state: &SessionState, text: &str) -> Vec<Sought> {
     let mut own: Range<usize> = 0..0;
-    let mut sought = Vec::new();
+    let (mut seen, mut sought) = (HashSet::new(), Vec::new());
     for anchor in anchors(text) {
-        let words = &text[anchor.start..anchor.end];
-        let id = words.split('@').next().unwrap_or(words);
-        if anchor.kind != AnchorKind::Number && id.parse().is_ok_and(|id| is_span(&id)) {
+        if names_span(state, text, &anchor) {
             own = anchor.start..anchor.end;
         }
-        if anchor.end > own.end {
-            let form = form(anchor.kind, words);
+        let form = form(anchor.kind, &text[anchor.start..anchor.end]);
+        if anchor.end > own.end && seen.insert(form) {
             sought.push(Sought { anchor, form, found: false });
         }
     }
     sought
+}
+
+/// Whether an anchor is the id of a span of the session, or its handle.
+fn names_span(state: &SessionState, text: &str, anchor: &Anchor) -> bool {
+    let words = anchor.of(text);
+    let id = words.split('@').next().unwrap_or(words);
+    !matches!(anchor.kind, AnchorKind::Number | AnchorKind::Quote | AnchorKind::Command)
+        && state.by_id.contains_key(id)
 }
 
 /// What an anchor of the summary's text, beside its claims, is held to: none, to nothing; true, to

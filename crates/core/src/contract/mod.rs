@@ -18,8 +18,8 @@ use crate::event::Claim;
 use crate::state::SpanState;
 use crate::{Principal, SessionState, SpanId, SpanIndex, estimate_tokens};
 
-pub use examine::{ClaimFacts, Examination, Examiner, SourceFacts, TextRange};
-pub use omitted::Omitted;
+pub use examine::{ClaimFacts, Examination, Examiner, SourceFacts, TextRange, wanted};
+pub use omitted::{KindCount, Omitted};
 pub use tags::tags_text;
 
 pub(crate) use advice::audit_sentence;

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use crate::SpanId;
-use crate::text::{Anchor, AnchorKind, Form, form};
+use crate::text::{Anchor, AnchorKind, Form};
 
-/// Identifiers that are told; the others are only counted.
-const OMITTED: usize = 200;
+/// Identifiers that a reply tells; the others are only counted.
+pub(super) const OMITTED: usize = 200;
 /// Different identifiers that are kept track of. Text with more of them is no prose: what follows
 /// is not counted.
 const TRACKED: usize = 200_000;
@@ -33,25 +33,49 @@ struct Found {
     order: usize,
 }
 
+/// How many identifiers of one kind the covered spans hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KindCount {
+    /// The kind.
+    pub kind: AnchorKind,
+    /// How many there are.
+    pub identifiers: u32,
+    /// How many of them the text or the claims hold.
+    pub kept: u32,
+}
+
+/// What was found of the covered spans' identifiers.
+pub(super) struct Tally {
+    /// Those left out, most telling first.
+    pub(super) omitted: Vec<Omitted>,
+    /// How many there are of each kind.
+    pub(super) kinds: Vec<KindCount>,
+}
+
 /// Collects the identifiers of the covered spans.
 pub(super) struct Identifiers {
     /// The forms that the summary's text and its claims hold.
     held: HashSet<Form>,
-    kept: HashSet<Form>,
+    kept: HashMap<Form, AnchorKind>,
     found: HashMap<Form, Found>,
 }
 
 impl Identifiers {
     pub(super) fn new(held: HashSet<Form>) -> Self {
-        Self { held, kept: HashSet::new(), found: HashMap::new() }
+        Self { held, kept: HashMap::new(), found: HashMap::new() }
     }
 
     /// Notes an anchor of a covered span.
-    pub(super) fn note(&mut self, text: &str, anchor: &Anchor, span: &SpanId, user: bool) {
-        let words = &text[anchor.start..anchor.end];
-        let form = form(anchor.kind, words);
+    pub(super) fn note(
+        &mut self,
+        form: Form,
+        anchor: &Anchor,
+        words: &str,
+        span: &SpanId,
+        user: bool,
+    ) {
         if self.held.contains(&form) {
-            self.kept.insert(form);
+            self.kept.entry(form).or_insert(anchor.kind);
             return;
         }
         if let Some(found) = self.found.get_mut(&form) {
@@ -68,17 +92,22 @@ impl Identifiers {
         self.found.insert(form, Found { omitted, user, times: 1, order });
     }
 
-    /// The identifiers left out, most telling first and at most [`OMITTED`], how many there are in
-    /// all, and how many of those were kept.
-    pub(super) fn finish(self) -> (Vec<Omitted>, u32, u32) {
-        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let (all, kept) = (count(self.found.len() + self.kept.len()), count(self.kept.len()));
+    /// What was found, at most `most` of those left out.
+    pub(super) fn finish(self, most: usize) -> Tally {
+        let count = |kind: AnchorKind| {
+            let omitted = self.found.values().filter(|found| found.omitted.kind == kind).count();
+            let kept = self.kept.values().filter(|kept| **kept == kind).count();
+            let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+            KindCount { kind, identifiers: number(omitted + kept), kept: number(kept) }
+        };
+        let kinds = AnchorKind::ALL.iter().map(|&kind| count(kind));
+        let kinds = kinds.filter(|count| count.identifiers > 0).collect();
         let mut found: Vec<Found> = self.found.into_values().collect();
         // What a reader cannot guess and would search for comes first; among its likes, what the
         // user has named, then what is named often.
         found.sort_by_key(|f| (rank(f.omitted.kind), !f.user, Reverse(f.times), f.order));
-        found.truncate(OMITTED);
-        (found.into_iter().map(|found| found.omitted).collect(), all, kept)
+        found.truncate(most);
+        Tally { omitted: found.into_iter().map(|found| found.omitted).collect(), kinds }
     }
 }
 

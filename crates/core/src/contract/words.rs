@@ -6,13 +6,19 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::text::{AnchorKind, content_words, hedge, occurrences, sentence_around, sentences};
+use crate::text::{AnchorKind, Held, content_words, hedge, sentence_around, sentences};
 
 /// Bytes of sources that one examination scans for claims' words. Beyond that it gives up: some
 /// thousand claims about megabytes each.
 pub(crate) const MOST_BYTES: usize = 2 << 30;
 /// Places of one anchor that are looked at; where so many are all hedged, so is the rest.
 const PLACES: usize = 256;
+
+/// The text of a source, with what it holds.
+pub(super) struct Source<'a> {
+    pub(super) text: &'a str,
+    pub(super) held: Held<'a>,
+}
 
 /// How much was scanned.
 #[derive(Debug, Default)]
@@ -24,6 +30,13 @@ impl Work {
     /// Whether another scan of this text is within bounds.
     fn allow(&mut self, text: &str) -> bool {
         self.bytes = self.bytes.saturating_add(text.len());
+        !self.exhausted()
+    }
+
+    /// Counts looks at what a source holds; whether they are within bounds.
+    pub(super) fn allow_looks(&mut self, looks: usize) -> bool {
+        const LOOK: usize = 64;
+        self.bytes = self.bytes.saturating_add(looks.saturating_mul(LOOK));
         !self.exhausted()
     }
 
@@ -91,18 +104,19 @@ fn evened(text: &str) -> String {
 /// Whether a source hedges around the words that a claim takes from it: around the quote if there
 /// is one, else around every place where one of the anchors stands.
 pub(super) fn hedged_around(
-    text: &str,
+    source: &Source<'_>,
     anchors: &[(AnchorKind, &str)],
     quote: Option<&str>,
     work: &mut Work,
 ) -> bool {
+    let text = source.text;
     if let Some(quote) = quote {
         if !work.allow(text) {
             return false;
         }
         let found = memchr::memmem::find_iter(text.as_bytes(), quote.as_bytes())
             .map(|at| at..at + quote.len());
-        if let Some(hedged) = all_hedged(text, found) {
+        if let Some(hedged) = all_hedged(text, found, work) {
             return hedged;
         }
         // Found only with its white space evened out: it carries the hedge itself or its anchors do.
@@ -111,19 +125,23 @@ pub(super) fn hedged_around(
         }
     }
     anchors.iter().any(|&(kind, words)| {
-        work.allow(text) && all_hedged(text, occurrences(text, kind, words)).unwrap_or(false)
+        all_hedged(text, source.held.places(kind, words), work).unwrap_or(false)
     })
 }
 
 /// Whether all of these places stand in hedged sentences; none if there is no place.
-fn all_hedged(text: &str, places: impl Iterator<Item = Range<usize>>) -> Option<bool> {
+fn all_hedged(
+    text: &str,
+    places: impl Iterator<Item = Range<usize>>,
+    work: &mut Work,
+) -> Option<bool> {
     let mut any = None;
     for place in places.take(PLACES) {
         // A quote may run over several sentences: from the first one's start to the last one's end.
         let first = sentence_around(text, place.start..place.start);
         let last = sentence_around(text, place.end..place.end);
         let whole = first.start.min(place.start)..last.end.max(place.end);
-        if hedge(&text[whole]).is_none() {
+        if !work.allow(&text[whole.clone()]) || hedge(&text[whole]).is_none() {
             return Some(false);
         }
         any = Some(true);

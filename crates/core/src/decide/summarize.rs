@@ -88,6 +88,7 @@ pub(super) fn decide(
         SummaryStatus::Rejected => refused_id(state, summarize.id.as_ref()),
         SummaryStatus::Accepted | SummaryStatus::NeedsAudit => id,
     };
+    let (identifiers, identifiers_kept) = facts.identifiers();
     let mut events = Vec::new();
     // What is refused again and again is not recorded again and again.
     if status != SummaryStatus::Rejected || refused_before < SUMMARY_ATTEMPTS {
@@ -104,8 +105,8 @@ pub(super) fn decide(
             findings: found.clone(),
             depth: case.depth(),
             tag_tokens: case.tag_tokens(),
-            identifiers: facts.identifiers,
-            identifiers_kept: facts.kept,
+            identifiers,
+            identifiers_kept,
         }));
         if status == SummaryStatus::Rejected && refused_before + 1 == SUMMARY_ATTEMPTS {
             events.push(alert(&summarize.covers));
@@ -160,6 +161,7 @@ fn reply(
         SummaryStatus::Rejected => state.refused_attempts(&case.summarize.covers),
         SummaryStatus::Accepted | SummaryStatus::NeedsAudit => 0,
     };
+    let (identifiers, kept) = case.facts.identifiers();
     SummaryReply {
         status,
         summary: id.clone(),
@@ -167,7 +169,7 @@ fn reply(
         version,
         findings: said.collect(),
         omitted: case.facts.omitted.clone(),
-        omitted_total: case.facts.identifiers - case.facts.kept,
+        omitted_total: identifiers - kept,
         depth: case.depth(),
         attempts_left: SUMMARY_ATTEMPTS.saturating_sub(refused),
         fallback: None,

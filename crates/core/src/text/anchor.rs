@@ -8,7 +8,7 @@
 //! | `request_id` | names that mix letters and digits: `req-8f41`, `toolu_01AbC`, `block_7`, `us-east-1` | `top-10`, `24-hour`, `k8s-style` |
 //! | `error_code` | `ENOENT`, `E0432`, `TS2345`, `ERR_CONN_RESET`, `ABC-1234`, `42P01` | `UTF-8`, `RFC3339`, 404 (a number) |
 //! | `email`, `url` | `a@b.example`, `scheme://...` without the full stop that follows | |
-//! | `path` | begins with `/ ./ ../ ~/ C:\`, or ends in a file's extension, or begins with a folder that every project has, or has three slashes | `and/or`, `CI/CD`, `his/her/their` |
+//! | `path` | begins with `/ ./ ../ ~/ C:\`, or ends in a file's extension, or begins with a folder that every project has, or has four slashes | `and/or`, `CI/CD`, `his/her/their`, `user/tool/system/model` |
 //! | `version` | `v2`, `1.2.3`, `1.0-rc1` | `3.11` (a number) |
 //! | `host` | IP addresses, names under a known top-level domain, `localhost:80`, `db:5432` | `localhost` |
 //! | `time` | `2026-11-30`, `14:05`, `14:05:31.5`, RFC 3339 | |

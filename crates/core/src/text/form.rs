@@ -5,7 +5,7 @@ use crate::text::anchor::Anchor;
 use crate::text::fold::{Fold, Folded};
 use crate::text::lists::number_word;
 use crate::text::moment::moment;
-use crate::text::token::number_length;
+use crate::text::shape::number_length;
 use crate::text::walk::Walk;
 
 /// What two anchors have in common that are the same, written differently: a 64-bit hash of the
@@ -41,6 +41,10 @@ impl Form {
 
     fn folded(text: &str, fold: Fold) -> Self {
         let mut mix = Mix(1);
+        if fold == Fold::Case {
+            text.bytes().for_each(|byte| mix.byte(byte.to_ascii_lowercase()));
+            return mix.form();
+        }
         for (byte, _) in Folded::new(text.as_bytes(), fold) {
             mix.byte(byte);
         }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::text::hedges::{BETWEEN, HEDGES, Hedge, SPEAKERS, THINKERS, When};
+use crate::text::hedges::{ASKING, BETWEEN, HEDGES, Hedge, SPEAKERS, THINKERS, When};
 use crate::text::letters::{after, before, in_word};
 
 /// The column of a byte in [`BEGINNINGS`]: a letter's own, or that of everything else.
@@ -95,6 +95,13 @@ fn has_subject(text: &str, at: usize, subjects: &[&str], names: bool) -> bool {
     false
 }
 
+/// Whether the verb here says how something is to be: `to look like`, `what would it look like`.
+fn is_asked(text: &str, at: usize) -> bool {
+    let mut words =
+        std::iter::successors(word_before(text, at), |(_, start)| word_before(text, *start));
+    words.by_ref().take(4).any(|(word, _)| is_one_of(ASKING, word))
+}
+
 fn holds(text: &str, range: &Range<usize>, (words, when): Hedge) -> bool {
     if joined(text, range) {
         return false;
@@ -111,14 +118,13 @@ fn holds(text: &str, range: &Range<usize>, (words, when): Hedge) -> bool {
                 && text[range.clone()].starts_with(|c: char| c.is_ascii_lowercase())
                 && !you
         }
+        When::Finite => !is_asked(text, range.start),
         When::Spoken => has_subject(text, range.start, SPEAKERS, false),
-        // Names do not think in the plural; `Suspect` and `Guess` are nouns after a name.
-        When::Thought => has_subject(
-            text,
-            range.start,
-            THINKERS,
-            words.ends_with('s') && !words.starts_with("assume"),
-        ),
+        // `Three suspects` and `Some guesses` are nouns; `Docker assumes` is a fact.
+        When::Thought => {
+            let verb = matches!(words, "thinks" | "believes" | "reckons");
+            has_subject(text, range.start, THINKERS, verb)
+        }
     }
 }
 

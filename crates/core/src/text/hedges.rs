@@ -9,7 +9,7 @@
 //! - `indicates`, `suggests`, `implies`: they name the evidence, and the claim can, too.
 //! - `assuming`, `if`, `unless`: conditions, which a claim repeats with what it claims.
 //! - `unknown`, `untested`, `suspicious`, `estimate`: what programs and reports say as a fact.
-//! - `likelihood`, `probability`: magnitudes.
+//! - `likelihood`, `probability`: magnitudes. `potentially` likewise, if no `could` stands before it.
 //! - questions: a question states nothing.
 
 /// When the words of a hedge are one.
@@ -20,6 +20,8 @@ pub enum When {
     /// In lower case, before a word in lower case and not after `you`: `may fail`, but neither `May 12` nor
     /// the permission `you may use`.
     Modal,
+    /// Not after `to`, `would` and their like, which ask how something is to be.
+    Finite,
     /// After somebody who speaks for himself: `I`, `we`.
     Spoken,
     /// After somebody who thinks: `I`, `they`, `the user`, a name.
@@ -29,7 +31,7 @@ pub enum When {
 /// One row of the table: words in lower case, one space between them, `'` for every apostrophe.
 pub type Hedge = (&'static str, When);
 
-use When::{Always, Modal, Spoken, Thought};
+use When::{Always, Finite, Modal, Spoken, Thought};
 
 /// The hedges. To add one is to add a line; of two that begin at the same word the longer wins.
 pub const HEDGES: &[Hedge] = &[
@@ -166,8 +168,14 @@ pub const HEDGES: &[Hedge] = &[
     ("unsure", Always),
     ("uncertain", Always),
     ("unclear", Always),
-    ("not clear", Always),
+    ("is not clear", Always),
     ("isn't clear", Always),
+    ("it's not clear", Always),
+    ("not clear if", Always),
+    ("not clear whether", Always),
+    ("not clear why", Always),
+    ("not clear how", Always),
+    ("not clear what", Always),
     ("hard to say", Always),
     ("hard to tell", Always),
     ("don't know", Always),
@@ -240,11 +248,9 @@ pub const HEDGES: &[Hedge] = &[
     ("conceivably", Always),
     ("plausible", Always),
     ("plausibly", Always),
-    ("potentially", Always),
     ("arguably", Always),
     ("theoretically", Always),
     ("in theory", Always),
-    ("speculative", Always),
     ("speculation", Always),
     ("speculating", Always),
     ("chances are", Always),
@@ -275,12 +281,12 @@ pub const HEDGES: &[Hedge] = &[
     ("seem", Always),
     ("seems", Always),
     ("seemed", Always),
-    ("appear to", Always),
+    ("appear to", Finite),
     ("appears to", Always),
     ("appeared to", Always),
     ("appears that", Always),
     ("appears as if", Always),
-    ("look like", Always),
+    ("look like", Finite),
     ("looks like", Always),
     ("looked like", Always),
     ("looks as if", Always),
@@ -339,6 +345,10 @@ pub(super) const THINKERS: &[&str] = &[
     "model",
     "who",
 ];
+
+/// Words after which a verb says how something is to be.
+pub(super) const ASKING: &[&str] =
+    &["to", "would", "should", "will", "must", "can", "could", "shall", "not", "don't", "doesn't"];
 
 /// Words that may stand between a subject and its verb.
 pub(super) const BETWEEN: &[&str] = &[

@@ -4,19 +4,45 @@
 /// The longest word of any list.
 const LONGEST: usize = 24;
 
-fn listed(list: &[&str], word: &[u8]) -> bool {
-    let mut lower = [0; LONGEST];
-    let Some(lower) = lower.get_mut(..word.len()) else { return false };
-    lower.copy_from_slice(word);
-    lower.make_ascii_lowercase();
-    list.binary_search_by(|entry| entry.as_bytes().cmp(lower)).is_ok()
+/// A list of words, with where the words of each first byte begin: most words that are asked for are
+/// in no list, and told so by a look at one or two of its words.
+struct List {
+    words: &'static [&'static str],
+    starts: [u16; 129],
+}
+
+impl List {
+    const fn of(words: &'static [&'static str]) -> Self {
+        let mut starts = [0; 129];
+        let (mut byte, mut at) = (0, 0);
+        while byte < 129 {
+            while at < words.len() && (words[at].as_bytes()[0] as usize) < byte {
+                at += 1;
+            }
+            starts[byte] = at as u16;
+            byte += 1;
+        }
+        Self { words, starts }
+    }
+
+    fn has(&self, word: &[u8]) -> bool {
+        let mut lower = [0; LONGEST];
+        let Some(lower) = lower.get_mut(..word.len()) else { return false };
+        lower.copy_from_slice(word);
+        lower.make_ascii_lowercase();
+        let Some(first) = lower.first().map(|byte| usize::from(*byte)).filter(|b| *b < 128) else {
+            return false;
+        };
+        let (from, to) = (usize::from(self.starts[first]), usize::from(self.starts[first + 1]));
+        self.words[from..to].iter().any(|entry| entry.as_bytes() == &*lower)
+    }
 }
 
 /// Names and terms of prose that are spelled like identifiers. A claim may use them although its
 /// source spells them otherwise (`Postgres`, `JS`), so they are no anchors. Dashes and dots are left
 /// out: `utf8` stands for `UTF-8`, `nodejs` for `Node.js`.
 #[rustfmt::skip]
-const NAMES: &[&str] = &[
+static NAMES: List = List::of(&[
     "2d", "2fa", "3d", "3g", "4g", "4k", "5g", "8k", "a11y", "activemq", "aes128", "aes256",
     "ai21", "airbnb", "airpods", "amd64", "angularjs", "arm64", "armv7", "armv8", "aspnet",
     "autocad", "av1", "b2b", "b2c", "base16", "base32", "base58", "base64", "base85", "bf16",
@@ -51,11 +77,11 @@ const NAMES: &[&str] = &[
     "wasm32", "web2", "web3", "webassembly", "webgl", "webgpu", "webrtc", "websocket",
     "websockets", "webstorm", "whatsapp", "wifi", "win32", "win64", "wordpress", "x25519",
     "x64", "x86", "x8664", "y2k", "youtrack", "youtube", "zeromq", "zstd",
-];
+]);
 
 /// The names of errors of POSIX and Windows sockets that programs print.
 #[rustfmt::skip]
-const ERRNO: &[&str] = &[
+static ERRNO: List = List::of(&[
     "e2big", "eacces", "eaddrinuse", "eaddrnotavail", "eafnosupport", "eagain", "eai_again",
     "ealready", "ebadengine", "ebadf", "ebadmsg", "ebusy", "ecanceled", "echild",
     "econnaborted", "econnrefused", "econnreset", "edeadlk", "edestaddrreq", "edom", "edquot",
@@ -71,12 +97,12 @@ const ERRNO: &[&str] = &[
     "ewouldblock", "exdev", "sigabrt", "sigalrm", "sigbus", "sigchld", "sigcont", "sigfpe",
     "sighup", "sigill", "sigint", "sigkill", "sigpipe", "sigquit", "sigsegv", "sigstop",
     "sigterm", "sigtrap", "sigtstp", "sigusr1", "sigusr2", "sigxcpu", "sigxfsz",
-];
+]);
 
 /// Extensions of files. Left out: those that are words or domains before all (`com`, `io`, `net`,
 /// `org`, `app`, `dev`) and those that close a sentence's last word in sloppy prose.
 #[rustfmt::skip]
-const EXTENSIONS: &[&str] = &[
+static EXTENSIONS: List = List::of(&[
     "7z", "a", "asm", "astro", "avi", "avif", "awk", "bak", "bash", "bat", "bib", "bin", "bmp",
     "bz2", "bzl", "c", "cc", "cer", "cfg", "cjs", "class", "cmake", "cmd", "conf", "cpp", "crt",
     "cs", "csproj", "csr", "css", "csv", "cxx", "dart", "db", "deb", "dll", "doc", "dockerfile",
@@ -98,23 +124,23 @@ const EXTENSIONS: &[&str] = &[
     "vsix", "vue", "war", "wasm", "wat", "wav", "webm", "webmanifest", "webp", "whl", "woff",
     "woff2", "wsdl", "xcodeproj", "xhtml", "xls", "xlsx", "xml", "xsd", "xsl", "xz", "yaml",
     "yml", "zig", "zip", "zsh", "zst",
-];
+]);
 
 /// Top-level domains. Left out: country codes that are extensions or words (`rs`, `sh`, `py`, `pl`,
 /// `md`, `so`, `in`, `is`, `it`, `me`, `to`, `no`, `as`, `at`, `be`, `by`, `my`, `id`).
 #[rustfmt::skip]
-const TOP_LEVEL: &[&str] = &[
-    "ae", "ai", "app", "arpa", "au", "biz", "blog", "br", "ca", "ch", "cloud", "cluster", "cn",
-    "co", "com", "corp", "cz", "de", "dev", "dk", "edu", "es", "eu", "example", "fi", "fm",
-    "fr", "gg", "gov", "gr", "hk", "home", "hu", "ie", "il", "info", "int", "internal",
-    "intranet", "invalid", "io", "jp", "kr", "lan", "local", "localdomain", "localhost", "ly",
-    "mil", "mx", "net", "nl", "nz", "onion", "online", "org", "pt", "ro", "ru", "se", "sg",
-    "site", "store", "svc", "tech", "test", "tr", "tv", "tw", "ua", "uk", "us", "xyz", "za",
-];
+static TOP_LEVEL: List = List::of(&[
+    "ae", "ai", "app", "arpa", "au", "biz", "br", "ca", "ch", "cloud", "cluster", "cn", "co",
+    "com", "corp", "cz", "de", "dev", "dk", "edu", "es", "eu", "example", "fi", "fm", "fr",
+    "gg", "gov", "gr", "hk", "home", "hu", "ie", "il", "internal", "intranet", "invalid", "io",
+    "jp", "kr", "lan", "local", "localdomain", "localhost", "ly", "mil", "mx", "net", "nl",
+    "nz", "onion", "online", "org", "pt", "ro", "ru", "se", "sg", "site", "svc", "tech", "tr",
+    "tv", "tw", "ua", "uk", "us", "xyz", "za",
+]);
 
 /// First components by which a path of plain words is known: folders that projects and systems share.
 #[rustfmt::skip]
-const FOLDERS: &[&str] = &[
+static FOLDERS: List = List::of(&[
     ".cache", ".cargo", ".circleci", ".config", ".git", ".github", ".local", ".ssh", ".venv",
     ".vscode", "ansible", "api", "app", "apps", "assets", "backend", "bench", "benches", "bin",
     "build", "charts", "ci", "cmd", "components", "conf", "config", "configs", "crates", "data",
@@ -126,12 +152,12 @@ const FOLDERS: &[&str] = &[
     "src", "static", "sys", "target", "templates", "terraform", "test", "testdata", "tests",
     "third_party", "tmp", "tools", "upstream", "usr", "utils", "var", "vendor", "venv", "web",
     "www",
-];
+]);
 
 /// Words that are joined with a number in prose: `top-10`, `mid-2026`, `step-1`. With any other word
 /// before it a number is part of a name.
 #[rustfmt::skip]
-const COUNTED: &[&str] = &[
+static COUNTED: List = List::of(&[
     "about", "above", "almost", "around", "at", "below", "beyond", "circa", "covid", "day",
     "days", "double", "early", "epoch", "ex", "fewer", "first", "fortune", "from", "grade",
     "half", "hour", "item", "last", "late", "least", "less", "level", "many", "max", "maximum",
@@ -141,11 +167,11 @@ const COUNTED: &[&str] = &[
     "severity", "single", "some", "sprint", "stage", "step", "sub", "table", "task", "tier",
     "to", "top", "triple", "type", "under", "up", "version", "vs", "wave", "week", "win", "x",
     "year", "zero",
-];
+]);
 
 /// Words that stand before a colon and a number without being a host.
 #[rustfmt::skip]
-const LABELS: &[&str] = &[
+static LABELS: List = List::of(&[
     "age", "at", "bytes", "char", "chars", "code", "col", "column", "count", "depth",
     "duration", "elapsed", "eof", "epoch", "error", "errors", "exit", "fd", "from", "height",
     "id", "index", "int", "is", "iteration", "len", "length", "limit", "line", "lines", "max",
@@ -153,11 +179,11 @@ const LABELS: &[&str] = &[
     "position", "ppid", "rank", "row", "rows", "seed", "seq", "since", "size", "status", "step",
     "time", "timeout", "to", "token", "tokens", "total", "uid", "user", "ver", "version",
     "width", "year",
-];
+]);
 
 /// Units and endings that may be attached to a number.
 #[rustfmt::skip]
-const UNITS: &[&str] = &[
+static UNITS: List = List::of(&[
     "am", "b", "bit", "bits", "bn", "bp", "bps", "byte", "bytes", "c", "cm", "d", "day", "days",
     "deg", "dpi", "e", "em", "eur", "f", "fps", "fr", "ft", "g", "gb", "gbp", "gbps", "ghz",
     "gib", "h", "hr", "hrs", "hz", "k", "kb", "kbps", "kg", "khz", "kib", "km", "kv", "kw", "l",
@@ -165,11 +191,11 @@ const UNITS: &[&str] = &[
     "mo", "ms", "mw", "nd", "ns", "oz", "p", "pb", "pm", "pp", "ppm", "pt", "px", "qps", "rd",
     "rem", "rps", "s", "sec", "secs", "st", "t", "tb", "th", "tib", "tok", "tokens", "tps",
     "us", "usd", "v", "vh", "vw", "w", "wk", "wks", "x", "y", "yr", "yrs", "µs", "μs",
-];
+]);
 
 /// Words that every sentence has.
 #[rustfmt::skip]
-const STOP: &[&str] = &[
+static STOP: List = List::of(&[
     "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "aren", "as", "at",
     "be", "because", "been", "before", "being", "but", "by", "can", "could", "did", "didn",
     "do", "does", "doesn", "doing", "don", "done", "for", "from", "had", "has", "have",
@@ -180,18 +206,18 @@ const STOP: &[&str] = &[
     "there", "these", "they", "this", "those", "through", "to", "too", "under", "until", "up",
     "us", "ve", "very", "was", "wasn", "we", "were", "what", "when", "where", "which", "while",
     "who", "whom", "why", "will", "with", "won", "would", "you", "your",
-];
+]);
 
 /// Abbreviations after which a sentence goes on in any case, and after which it goes on unless a
 /// capital follows.
-const ALWAYS: &[&str] = &[
+static ALWAYS: List = List::of(&[
     "approx", "ca", "cf", "dr", "e.g", "eg", "fig", "i.e", "ie", "mr", "mrs", "ms", "prof", "resp",
     "st", "viz", "vs",
-];
-const UNLESS: &[&str] = &[
+]);
+static UNLESS: List = List::of(&[
     "a.k.a", "a.m", "al", "co", "corp", "dept", "est", "etc", "inc", "jr", "ltd", "p.m", "ph.d",
     "sr", "u.k", "u.s",
-];
+]);
 
 const NUMBER_WORDS: [&str; 21] = [
     "zero",
@@ -229,7 +255,7 @@ pub(super) fn number_word(word: &str) -> Option<u8> {
 /// Whether a word is a name or a term of prose, dashes and dots left out.
 pub(super) fn is_name(word: &[u8]) -> bool {
     if !word.iter().any(|b| matches!(b, b'-' | b'.' | b'_')) {
-        return listed(NAMES, word);
+        return NAMES.has(word);
     }
     let mut joined = [0; LONGEST];
     let mut length = 0;
@@ -238,54 +264,53 @@ pub(super) fn is_name(word: &[u8]) -> bool {
         *place = *byte;
         length += 1;
     }
-    listed(NAMES, &joined[..length])
+    NAMES.has(&joined[..length])
 }
 
 /// Whether a word is the name of an error of the operating system.
 pub(super) fn is_errno(word: &[u8]) -> bool {
-    listed(ERRNO, word)
+    ERRNO.has(word)
 }
 
 /// Whether a word is the extension of a file.
 pub(super) fn is_extension(word: &[u8]) -> bool {
-    listed(EXTENSIONS, word)
+    EXTENSIONS.has(word)
 }
 
 /// Whether a word is a top-level domain.
 pub(super) fn is_top_level(word: &[u8]) -> bool {
-    listed(TOP_LEVEL, word)
+    TOP_LEVEL.has(word)
 }
 
 /// Whether a path of plain words may begin with this one.
 pub(super) fn is_folder(word: &[u8]) -> bool {
-    listed(FOLDERS, word)
+    FOLDERS.has(word)
 }
 
 /// Whether prose joins this word with numbers.
 pub(super) fn is_counted(word: &[u8]) -> bool {
-    listed(COUNTED, word)
+    COUNTED.has(word)
 }
 
 /// Whether programs print this word before a colon and a number.
 pub(super) fn is_label(word: &[u8]) -> bool {
-    listed(LABELS, word)
+    LABELS.has(word)
 }
 
 /// Whether a word is a unit or an ending of numbers.
 pub(super) fn is_unit(word: &[u8]) -> bool {
-    listed(UNITS, word)
+    UNITS.has(word)
 }
 
 /// Whether every sentence has this word.
 pub(super) fn is_stop_word(word: &[u8]) -> bool {
-    listed(STOP, word)
+    STOP.has(word)
 }
 
 /// Whether a word is an abbreviation, and if so, whether a sentence goes on after its full stop even
 /// before a capital.
 pub(super) fn is_abbreviation(word: &[u8]) -> Option<bool> {
-    let listed = |list| listed(list, word);
-    if listed(ALWAYS) { Some(true) } else { listed(UNLESS).then_some(false) }
+    if ALWAYS.has(word) { Some(true) } else { UNLESS.has(word).then_some(false) }
 }
 
 #[cfg(test)]
@@ -295,12 +320,21 @@ mod tests {
     #[test]
     fn lists_are_sorted_and_short_enough() {
         let lists = [
-            NAMES, ERRNO, EXTENSIONS, TOP_LEVEL, FOLDERS, COUNTED, LABELS, UNITS, STOP, ALWAYS,
-            UNLESS,
+            &NAMES,
+            &ERRNO,
+            &EXTENSIONS,
+            &TOP_LEVEL,
+            &FOLDERS,
+            &COUNTED,
+            &LABELS,
+            &UNITS,
+            &STOP,
+            &ALWAYS,
+            &UNLESS,
         ];
-        for list in lists {
-            assert!(list.is_sorted_by(|a, b| a < b), "{list:?}");
-            assert!(list.iter().all(|word| word.len() <= LONGEST && *word == word.to_lowercase()));
+        for List { words, .. } in lists {
+            assert!(words.is_sorted_by(|a, b| a < b), "{words:?}");
+            assert!(words.iter().all(|word| word.len() <= LONGEST && *word == word.to_lowercase()));
         }
     }
 }

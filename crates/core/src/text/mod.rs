@@ -14,19 +14,21 @@
 //! spaces (Chinese, Japanese, Korean particles, Thai) bound an anchor as a space does. Composed and
 //! decomposed accents (NFC, NFD) are not the same to this module.
 //!
-//! Reading order: `letters` and `lists` (what bytes and words are), `walk` (text into runs), `run`
-//! (a run into anchors) with `token`, `place` and `moment`, then `form`, `find`, `held`, and beside
+//! Reading order: `letters` and `lists` (what bytes and words are), `walk` and `quotes` (text into runs), `run`
+//! (a run into anchors) with `token`, `shape`, `place` and `moment`, then `form`, `find`, `held`, and beside
 //! them `sentence`, `hedge` and `content`.
 
 mod letters;
 mod lists;
 
 mod anchor;
+mod quotes;
 mod walk;
 
 mod moment;
 mod place;
 mod run;
+mod shape;
 mod token;
 
 mod find;
@@ -45,5 +47,5 @@ pub use find::occurrences;
 pub use form::{Form, form, forms};
 pub use hedge::hedge;
 pub use hedges::{HEDGES, Hedge, When};
-pub use held::Held;
+pub use held::{Held, identifiers};
 pub use sentence::{sentence_around, sentences};

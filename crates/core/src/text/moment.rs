@@ -30,6 +30,15 @@ fn date(bytes: &[u8]) -> Option<usize> {
         let (month, day) = (digits(bytes, 5, 2)?, digits(bytes, 8, 2)?);
         ((1000..3000).contains(&year) && one_of(7) == Some(mark) && day_of(month, day))
             .then_some(10)?
+    } else if let [b'0'..=b'9', b'0'..=b'9', mark, month @ .., _, _, _, _, _] =
+        &bytes[..bytes.len().min(11)]
+        && month.len() == 3
+        && month.iter().all(u8::is_ascii_alphabetic)
+    {
+        // 30/Nov/2026, as web servers write it.
+        let year = digits(bytes, 7, 4)?;
+        ((1000..3000).contains(&year) && matches!(mark, b'/' | b'-') && bytes[6] == *mark)
+            .then_some(11)?
     } else {
         let (first, second) = (digits(bytes, 0, 2)?, digits(bytes, 3, 2)?);
         let mark = one_of(2).filter(|mark| *mark != b'-' && one_of(5) == Some(*mark))?;
@@ -92,7 +101,8 @@ pub(super) fn moment(bytes: &[u8]) -> Option<Moment> {
             return Some(Moment { date, clock: date, ends: [date; 3] });
         }
         let clock_at = date + 1;
-        let ends = matches!(bytes[date], b'T' | b't' | b'_').then(|| clock(bytes, clock_at))??;
+        let ends =
+            matches!(bytes[date], b'T' | b't' | b'_' | b':').then(|| clock(bytes, clock_at))??;
         return (zone(bytes, ends[2]) == length).then_some(Moment { date, clock: clock_at, ends });
     }
     if let Some(ends) = clock(bytes, 0) {

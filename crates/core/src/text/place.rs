@@ -2,7 +2,7 @@
 
 use crate::text::letters::{AT, COLON, DASH, DIGIT, LETTERS, UNDER, UPPER, classes};
 use crate::text::lists::{is_extension, is_folder, is_label, is_top_level};
-use crate::text::token::extension;
+use crate::text::shape::extension;
 
 /// Whether these bytes are an IPv4 address.
 pub(super) fn ip(bytes: &[u8]) -> bool {
@@ -67,7 +67,11 @@ fn labels(bytes: &[u8]) -> bool {
 /// Whether these bytes are a host's name, known by its top-level domain.
 pub(super) fn is_host(bytes: &[u8]) -> bool {
     let Some(top) = extension(bytes) else { return false };
-    bytes.len() <= 253 && is_top_level(top) && bytes.len() > top.len() + 2 && labels(bytes)
+    bytes.len() <= 253
+        && !top.iter().any(u8::is_ascii_uppercase)
+        && is_top_level(top)
+        && bytes.len() > top.len() + 1
+        && labels(bytes)
 }
 
 /// The place of the colon in `host:port`.
@@ -134,5 +138,5 @@ pub(super) fn is_path(bytes: &[u8], all: u16) -> bool {
             || is_host(first)
             || extension(last).is_some_and(is_extension)
             || (count >= 3 && all & UNDER != 0)
-            || count >= 4)
+            || count >= 5)
 }

@@ -7,7 +7,7 @@ use crate::text::letters::{
 use crate::text::lists::{is_extension, number_word};
 use crate::text::moment::moment;
 use crate::text::place::{email, ip, ip6, is_path, port_of};
-use crate::text::token::{extension, number_length};
+use crate::text::shape::{extension, number_length};
 
 /// The components from its end by which a longer path or name is still known.
 const TAIL: usize = 8;
@@ -99,6 +99,13 @@ impl<'a> Runs<'a> {
                 break;
             }
             start += 1;
+        }
+        // `_src/main.rs_` is emphasis, `__init__` is a name.
+        if let [b'_', first, .., last, b'_'] = &self.bytes[start..end]
+            && *first != b'_'
+            && *last != b'_'
+        {
+            return (start + 1, end - 1);
         }
         (start, end)
     }
@@ -295,12 +302,11 @@ impl<'a> Runs<'a> {
         self.tails(AnchorKind::Path, start, end, b"/\\");
         // Ids stand in paths; a number in a path is no number.
         let first = self.found.len();
-        self.each(start, end, b"/\\", Self::token_of);
-        if let Some(dot) = self.bytes[start..end].iter().rposition(|b| *b == b'.') {
-            let name =
-                self.bytes[start..start + dot].iter().rposition(|b| matches!(b, b'/' | b'\\'));
-            self.token_of(start + name.map_or(0, |at| at + 1), start + dot);
-        }
+        let slash = |b: &u8| matches!(b, b'/' | b'\\');
+        let name = start + self.bytes[start..end].iter().rposition(slash).map_or(0, |at| at + 1);
+        self.each(start, name, b"/\\", Self::token_of);
+        let ending = extension(&self.bytes[name..end]).filter(|ending| is_extension(ending));
+        self.token_of(name, ending.map_or(end, |ending| end - ending.len() - 1));
         let mut kept = first;
         for at in first..self.found.len() {
             if self.found[at].kind != AnchorKind::Number {

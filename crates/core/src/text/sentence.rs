@@ -16,8 +16,8 @@ fn end(text: &str, at: usize) -> usize {
         b'\n' => 1,
         // A line's end in a string of JSON; in `C:\new` it is none.
         b'\\' if bytes.get(at + 1) == Some(&b'n') && (at == 0 || bytes[at - 1] != b':') => 2,
-        b'.' if closes(text, at + 1) && !goes_on(text, at) => 1,
-        b'!' | b'?' | b';' if closes(text, at + 1) => 1,
+        b'.' if goes_on(text, at) => 0,
+        b'.' | b'!' | b'?' | b';' => closing(text, at + 1).map_or(0, |marks| 1 + marks),
         // 。 ！ ？
         0xe3 if bytes[at..].starts_with("。".as_bytes()) => 3,
         0xef if bytes[at..].starts_with("！".as_bytes()) => 3,
@@ -26,16 +26,24 @@ fn end(text: &str, at: usize) -> usize {
     }
 }
 
-/// Whether white space or the text's end follows, behind closing quotes and brackets.
-fn closes(text: &str, at: usize) -> bool {
-    let tail = &text.as_bytes()[at..];
-    let marks =
-        tail.iter().take(4).take_while(|b| matches!(b, b'"' | b'\'' | b')' | b']' | b'*' | b'_'));
-    let at = at + marks.count();
-    match after(text, at) {
-        None => true,
-        Some('\\') => matches!(text.as_bytes().get(at + 1), Some(b'n' | b't' | b'r' | b'"')),
-        Some(next) => next.is_whitespace() || matches!(next, '\u{201d}' | '\u{2019}' | '\u{bb}'),
+/// The length of the closing quotes and brackets that stand here with white space or the text's end
+/// behind them.
+fn closing(text: &str, at: usize) -> Option<usize> {
+    let mut length = 0;
+    loop {
+        match after(text, at + length) {
+            Some(
+                mark @ ('"' | '\'' | ')' | ']' | '*' | '_' | '`' | '\u{201d}' | '\u{2019}'
+                | '\u{bb}'),
+            ) if length < 12 => {
+                length += mark.len_utf8();
+            }
+            Some('\\') => {
+                let escaped = text.as_bytes().get(at + length + 1);
+                return matches!(escaped, Some(b'n' | b't' | b'r' | b'"')).then_some(length);
+            }
+            next => return next.is_none_or(char::is_whitespace).then_some(length),
+        }
     }
 }
 

@@ -4,177 +4,13 @@ use crate::text::anchor::AnchorKind;
 use crate::text::letters::{
     COMMA, DASH, DIGIT, DOT, LETTERS, LOWER, PLUS, TILDE, UNDER, WIDE, classes,
 };
-use crate::text::lists::{is_counted, is_errno, is_extension, is_name, is_unit};
+use crate::text::lists::{is_counted, is_errno, is_extension, is_name};
 use crate::text::place::{ip, is_host};
 use crate::text::run::Runs;
-
-/// What follows the last dot.
-pub(super) fn extension(bytes: &[u8]) -> Option<&[u8]> {
-    let dot = bytes.iter().rposition(|b| *b == b'.')?;
-    (dot > 0 && dot + 1 < bytes.len()).then(|| &bytes[dot + 1..])
-}
-
-fn digits(bytes: &[u8]) -> usize {
-    bytes.iter().take_while(|b| b.is_ascii_digit()).count()
-}
-
-fn all_digits(bytes: &[u8]) -> bool {
-    !bytes.is_empty() && digits(bytes) == bytes.len()
-}
-
-fn all_letters(bytes: &[u8]) -> bool {
-    !bytes.is_empty() && bytes.iter().all(|b| b.is_ascii_alphabetic() || !b.is_ascii())
-}
-
-/// The length of the digits, the separators and the decimals that a number begins with, without its
-/// unit. 0 if these bytes begin with no number.
-pub(super) fn number_length(bytes: &[u8]) -> usize {
-    if let [b'0', b'x' | b'X', rest @ ..] = bytes {
-        let hex = rest.iter().take_while(|b| b.is_ascii_hexdigit()).count();
-        return if hex == 0 { 1 } else { hex + 2 };
-    }
-    let mut end = digits(bytes);
-    if end == 0 {
-        return 0;
-    }
-    if end <= 3 {
-        while matches!(bytes.get(end), Some(b',' | b'_')) && digits(&bytes[end + 1..]) == 3 {
-            end += 4;
-        }
-    }
-    if bytes.get(end) == Some(&b'.') {
-        let decimals = digits(&bytes[end + 1..]);
-        end += if decimals > 0 { decimals + 1 } else { 0 };
-    }
-    if matches!(bytes.get(end), Some(b'e' | b'E')) {
-        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
-        let power = digits(&bytes[(end + 1 + sign).min(bytes.len())..]);
-        end += if power > 0 { 1 + sign + power } else { 0 };
-    }
-    end
-}
-
-/// Whether these bytes are a number, perhaps with a unit.
-fn is_number(bytes: &[u8]) -> bool {
-    let bytes = bytes.strip_prefix(b".").unwrap_or(bytes);
-    let length = number_length(bytes);
-    length > 0 && (length == bytes.len() || is_unit(&bytes[length..]))
-}
-
-/// Whether these bytes are a version: `v` and numbers, three numbers, or two with a marked end.
-fn is_version(bytes: &[u8]) -> bool {
-    let marked = matches!(bytes, [b'v' | b'V', b'0'..=b'9', ..]);
-    let rest = &bytes[usize::from(marked)..];
-    let mut end = digits(rest);
-    let mut dots = 0;
-    if end == 0 {
-        return false;
-    }
-    while rest.get(end) == Some(&b'.') {
-        let more = digits(&rest[end + 1..]);
-        if more == 0 {
-            break;
-        }
-        end += more + 1;
-        dots += 1;
-    }
-    let tail = &rest[end..];
-    let plain = tail.is_empty() && (marked || dots >= 2);
-    let open = matches!(tail, b".x" | b".X" | b".*") && (marked || dots >= 1);
-    let bare = tail.strip_prefix(b"-").or(tail.strip_prefix(b".")).unwrap_or(tail);
-    let word = bare.iter().take_while(|b| b.is_ascii_alphabetic()).count();
-    let known = matches!(
-        bare[..word].to_ascii_lowercase().as_slice(),
-        b"alpha"
-            | b"beta"
-            | b"rc"
-            | b"pre"
-            | b"preview"
-            | b"dev"
-            | b"post"
-            | b"snapshot"
-            | b"a"
-            | b"b"
-            | b"canary"
-            | b"nightly"
-    );
-    let spelled = tail.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'+'));
-    let numbered = bare.len() > word || word > 2;
-    let built = dots >= 2 && matches!(tail, [b'+', _, ..] | [b'-', b'0'..=b'9', ..]);
-    plain || open || (spelled && ((known && numbered && dots >= 1) || built))
-}
-
-fn is_uuid(bytes: &[u8]) -> bool {
-    bytes.len() == 36
-        && bytes.iter().enumerate().all(|(at, byte)| match at {
-            8 | 13 | 18 | 23 => *byte == b'-',
-            _ => byte.is_ascii_hexdigit(),
-        })
-}
-
-fn is_hash(bytes: &[u8]) -> bool {
-    let bytes = match bytes {
-        [b'0', b'x' | b'X', rest @ ..] if rest.len() >= 6 => {
-            return rest.iter().all(u8::is_ascii_hexdigit);
-        }
-        _ => bytes,
-    };
-    let number = bytes.iter().any(u8::is_ascii_digit);
-    let letter = bytes.iter().any(u8::is_ascii_alphabetic);
-    bytes.len() >= 7
-        && bytes.iter().all(u8::is_ascii_hexdigit)
-        && ((number && letter) || bytes.len() >= 32)
-}
-
-/// Whether these bytes are the code of an error: letters and digits as compilers number them, or
-/// `42P01` as databases do.
-fn is_code(bytes: &[u8]) -> bool {
-    let letters = bytes.iter().take_while(|b| b.is_ascii_uppercase()).count();
-    let rest = &bytes[letters..];
-    ((1..=4).contains(&letters) && (3..=5).contains(&rest.len()) && all_digits(rest))
-        || matches!(bytes, [b'0'..=b'9', b'0'..=b'9', b'P', b'0'..=b'9', b'0'..=b'9'])
-}
-
-/// Whether letters change from low to high inside a word, as in `fooBar` and `HTTPServer`, but not
-/// as in `IDs` and `McCarthy`.
-fn has_humps(bytes: &[u8]) -> bool {
-    if bytes.starts_with(b"Mc") && bytes.len() > 2 && bytes[3..].iter().all(u8::is_ascii_lowercase)
-    {
-        return false;
-    }
-    let rises = bytes
-        .windows(2)
-        .any(|w| (w[0].is_ascii_lowercase() || w[0].is_ascii_digit()) && w[1].is_ascii_uppercase());
-    let lower = bytes.iter().any(u8::is_ascii_lowercase);
-    let falls = bytes.windows(4).any(|w| {
-        w[..2].iter().all(u8::is_ascii_uppercase) && w[2..].iter().all(u8::is_ascii_lowercase)
-    });
-    lower && (rises || falls)
-}
-
-/// What a piece of a name that is joined by dashes is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Piece {
-    Word,
-    Number,
-    Mixed,
-}
-
-impl Piece {
-    fn of(bytes: &[u8]) -> Self {
-        if all_letters(bytes) || is_name(bytes) {
-            Self::Word
-        } else if is_number(bytes) {
-            Self::Number
-        } else if matches!(bytes, [b'a'..=b'z' | b'A'..=b'Z', rest @ ..] if rest.len() < 3 && all_digits(rest))
-        {
-            // p99, q3, h1: words of prose.
-            Self::Word
-        } else {
-            Self::Mixed
-        }
-    }
-}
+use crate::text::shape::{
+    Piece, all_digits, all_of_version, extension, has_humps, is_code, is_hash, is_number, is_uuid,
+    is_version, number_length,
+};
 
 impl Runs<'_> {
     /// Reads what has no slash, colon or `@`.
@@ -219,6 +55,10 @@ impl Runs<'_> {
     /// Reads numbers and what looks like them.
     fn numeric(&mut self, start: usize, end: usize, all: u16) -> bool {
         let bytes = &self.bytes[start..end];
+        // `3D` is a manner, not three days.
+        if !self.parts && matches!(bytes, b"2D" | b"3D") {
+            return true;
+        }
         if is_number(bytes) && !is_hash(bytes) {
             self.push(AnchorKind::Number, start, end);
             if self.parts && all & COMMA != 0 {
@@ -300,7 +140,15 @@ impl Runs<'_> {
         let dunder = before == 2 && after == 2;
         if !inner.contains(&b'_') && !dunder {
             // `_foo_` is emphasis; what is in it may still be an anchor.
-            return self.token(first, last, classes(inner));
+            let found = self.found.len();
+            self.token(first, last, classes(inner));
+            // `_fooBar` is one name.
+            if let Some(name) = self.found.get_mut(found)
+                && (name.kind, name.start, name.end) == (AnchorKind::Identifier, first, end)
+            {
+                name.start = start;
+            }
+            return;
         }
         if is_name(inner) {
             return;
@@ -368,8 +216,13 @@ impl Runs<'_> {
             let ticket_end = start + first.len() + 1 + number.len();
             self.push(AnchorKind::ErrorCode, start, ticket_end);
             self.each(ticket_end, end, b"-", Self::token_of);
+        } else if known && !self.parts {
+            // `GPT-4-class`
         } else if mixed > 0 {
             self.push(AnchorKind::RequestId, start, end);
+            if self.parts && all_of_version(bytes) {
+                self.each(start, end, b"-", Self::token_of);
+            }
         } else if numbers == 0 || known || Piece::of(first) == Piece::Number || is_counted(first) {
             self.each(start, end, b"-", Self::token_of);
         } else {
@@ -387,7 +240,9 @@ impl Runs<'_> {
             return;
         }
         if bytes[0] == b'.' {
-            let hidden = bytes.len() > 3 && (bytes[1].is_ascii_lowercase() || bytes[1] == b'_');
+            let method = self.bytes.get(end) == Some(&b'(');
+            let hidden =
+                !method && bytes.len() > 3 && (bytes[1].is_ascii_lowercase() || bytes[1] == b'_');
             if hidden && !is_extension(&bytes[1..]) || bytes == b".env" {
                 return self.path(start, end);
             }

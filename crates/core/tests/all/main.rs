@@ -9,6 +9,13 @@ mod ops;
 mod providers;
 mod scenario;
 
+mod anchors;
+mod anchors_of_machines;
+mod hedges;
+mod held;
+mod text_hostile;
+mod text_prose;
+
 mod again;
 mod append;
 mod corpus;

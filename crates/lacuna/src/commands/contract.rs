@@ -12,6 +12,8 @@ use crate::backend::command_id;
 use crate::failure::{Exit, Failure};
 use crate::output::{excerpt, faint, heading, table, verdict};
 
+/// Findings that a table shows.
+const FINDINGS: usize = 20;
 /// Identifiers left out that a verdict shows; `explain` shows more.
 const SHOWN: usize = 10;
 
@@ -105,12 +107,15 @@ pub(super) fn show_findings(findings: &[FindingBody]) {
     if findings.is_empty() {
         return;
     }
-    let rows = findings.iter().map(|finding| {
+    let rows = findings.iter().take(FINDINGS).map(|finding| {
         let claim = finding.claim.map(|claim| format!("claim {claim}")).unwrap_or_default();
         let span = finding.span.clone().unwrap_or_default();
         vec![finding.code.clone(), claim, span, finding.message.clone()]
     });
     println!("{}", table(&["finding", "", "span", "what to change"], &[], rows.collect()));
+    if findings.len() > FINDINGS {
+        println!("… and {} more findings", findings.len() - FINDINGS);
+    }
 }
 
 /// Identifiers left out, as a table.

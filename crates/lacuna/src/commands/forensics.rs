@@ -93,6 +93,15 @@ pub(super) fn explain(context: &Context<'_>, args: args::Explain) -> Result<Exit
         reply.next = page.next;
         reply.story.extend(page.story);
     }
+    request.from = None;
+    let mut next = reply.summary.as_ref().and_then(|summary| summary.omitted_next);
+    while let (Some(from), true, Some(summary)) = (next, args.all, &mut reply.summary) {
+        request.omitted_from = Some(from);
+        let page: ExplainReply = context.backend.session(session, "explain", &request)?;
+        let Some(page) = page.summary else { break };
+        summary.omitted_identifiers.extend(page.omitted_identifiers);
+        (next, summary.omitted_next) = (page.omitted_next, page.omitted_next);
+    }
     let known = reply.handle.is_some();
     if context.global.json {
         context.print_json(&reply)?;
@@ -114,13 +123,15 @@ pub(super) fn explain(context: &Context<'_>, args: args::Explain) -> Result<Exit
         });
         println!("{}", table(&["version", "at", "by", "what", "why"], &[0], rows.collect()));
         if let Some(summary) = &reply.summary {
-            show_summary(summary);
+            show_summary(summary, args.all);
         }
     }
     Ok(if known { Exit::Done } else { Exit::Lost })
 }
 
-fn show_summary(summary: &SummaryBody) {
+/// Prints what a summary says and leaves out; `all`: every identifier.
+fn show_summary(summary: &SummaryBody, all: bool) {
+    const SHOWN: usize = 100;
     println!();
     println!(
         "{}: {}, depth {}, over {} spans",
@@ -143,12 +154,19 @@ fn show_summary(summary: &SummaryBody) {
         "it keeps {} of {} identifiers and leaves {left_out} out",
         summary.identifiers_kept, summary.identifiers
     );
-    let omitted = &summary.omitted_identifiers;
-    if !omitted.is_empty() {
-        println!("{}", super::contract::omitted_table(omitted, omitted.len()));
+    let kinds = summary.kinds.iter().map(|count| {
+        vec![count.kind.clone(), count.kept.to_string(), count.identifiers.to_string()]
+    });
+    if !summary.kinds.is_empty() {
+        println!("{}", table(&["kind", "kept", "of"], &[1, 2], kinds.collect()));
     }
-    let untold = u64::from(left_out).saturating_sub(omitted.len() as u64);
+    let omitted = &summary.omitted_identifiers;
+    let shown = if all { omitted.len() } else { omitted.len().min(SHOWN) };
+    if shown > 0 {
+        println!("{}", super::contract::omitted_table(omitted, shown));
+    }
+    let untold = u64::from(left_out).saturating_sub(shown as u64);
     if untold > 0 {
-        println!("… and {untold} more");
+        println!("… and {untold} more: --all shows them");
     }
 }

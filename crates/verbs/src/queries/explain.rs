@@ -1,10 +1,10 @@
 //! `explain`: what happened to a span, from the events that name it.
 
 use lacuna_core::event::{Event, PrunedSpan, Recorded};
-use lacuna_core::{Cause, Outcome, SessionKey, SessionState, SpanId, SpanState};
+use lacuna_core::{Cause, KindCount, Outcome, SessionKey, SessionState, SpanId, SpanState};
 use lacuna_wire::WireError;
 use lacuna_wire::session::{
-    ExplainReply, ExplainRequest, StoryBody, SummaryBody, contradiction_id, span_id,
+    ExplainReply, ExplainRequest, KindBody, StoryBody, SummaryBody, contradiction_id, span_id,
 };
 
 use super::{evidence, expect_version, outcome_word};
@@ -37,8 +37,9 @@ pub(super) fn answer(
     let from = usize::try_from(request.from.unwrap_or(0)).unwrap_or(usize::MAX);
     if let Some(span) = span.filter(|_| from == 0) {
         reply.summary = summary(inner, &state, span)?;
+        let omitted_from = request.omitted_from.unwrap_or(0);
         // The claims and what is left out share the message with the story.
-        fit_summary(&mut reply, max / 2)?;
+        fit_summary(&mut reply, omitted_from, max / 2)?;
     }
     let mut story = story(inner, key, &state, &id)?;
     let rest = story.split_off(from.min(story.len()));
@@ -196,21 +197,38 @@ fn summary(
         covers: state.covers(span).len() as u64,
         claims: account.claims.iter().map(Into::into).collect(),
         findings: account.findings.iter().map(Into::into).collect(),
-        identifiers: account.examined.identifiers,
-        identifiers_kept: account.examined.kept,
+        identifiers: account.examined.identifiers().0,
+        identifiers_kept: account.examined.identifiers().1,
+        kinds: account.examined.kinds.iter().map(kind).collect(),
         omitted_identifiers: account.examined.omitted.iter().map(Into::into).collect(),
+        omitted_next: None,
     }))
 }
 
-/// Cuts a summary's lists so that it leaves room for the story.
-fn fit_summary(reply: &mut ExplainReply, max: usize) -> Result<(), WireError> {
+fn kind(count: &KindCount) -> KindBody {
+    KindBody {
+        kind: count.kind.word().to_owned(),
+        identifiers: count.identifiers,
+        kept: count.kept,
+    }
+}
+
+/// Cuts a summary's lists so that it leaves room for the story; of the identifiers left out it tells
+/// a page.
+fn fit_summary(reply: &mut ExplainReply, omitted_from: u64, max: usize) -> Result<(), WireError> {
     let Some(body) = &mut reply.summary else { return Ok(()) };
+    let skipped = usize::try_from(omitted_from).unwrap_or(usize::MAX);
+    body.omitted_identifiers.drain(..skipped.min(body.omitted_identifiers.len()));
     if encode(body)?.len() <= max {
         return Ok(());
     }
     let part = max / 4;
     body.claims.truncate(fitting(&body.claims, part)?);
     body.findings.truncate(fitting(&body.findings, part)?);
-    body.omitted_identifiers.truncate(fitting(&body.omitted_identifiers, part)?);
+    let taken = fitting(&body.omitted_identifiers, part)?;
+    if taken < body.omitted_identifiers.len() {
+        body.omitted_next = Some(omitted_from.saturating_add(taken as u64));
+        body.omitted_identifiers.truncate(taken);
+    }
     Ok(())
 }

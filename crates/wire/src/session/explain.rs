@@ -14,6 +14,9 @@ request! {
         /// Skip this many entries of the story.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from: Option<u64>,
+        /// Of a summary: skip this many of the identifiers that it leaves out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        omitted_from: Option<u64>,
     }
 }
 
@@ -72,6 +75,22 @@ pub struct SummaryBody {
     pub identifiers: u32,
     /// How many of them it keeps.
     pub identifiers_kept: u32,
-    /// Those that it leaves out, most telling first; the list is cut short.
+    /// The same by kind, the most telling kinds first.
+    pub kinds: Vec<KindBody>,
+    /// Those that it leaves out, most telling first, from `omitted_from` on.
     pub omitted_identifiers: Vec<OmittedBody>,
+    /// Set if the list goes on: ask again with this `omitted_from`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub omitted_next: Option<u64>,
+}
+
+/// Identifiers of one kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KindBody {
+    /// What they look like.
+    pub kind: String,
+    /// How many the covered spans hold.
+    pub identifiers: u32,
+    /// How many of them the summary keeps.
+    pub kept: u32,
 }

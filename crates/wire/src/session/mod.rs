@@ -23,7 +23,7 @@ pub use durability::{
     TombstoneBody, TombstonesReply, TombstonesRequest,
 };
 pub use expand::{CauseBody, ExpandReply, ExpandRequest, HandledBody};
-pub use explain::{ExplainReply, ExplainRequest, StoryBody, SummaryBody};
+pub use explain::{ExplainReply, ExplainRequest, KindBody, StoryBody, SummaryBody};
 pub use notes::{
     ContradictReply, ContradictRequest, ResolveRequest, VersionReply, contradiction_id,
     contradiction_number,
