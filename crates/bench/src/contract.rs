@@ -5,8 +5,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use lacuna_core::{
-    Claim, ClaimOrigin, ClaimSource, Command, Content, Contract, Digest, NewSpan, Open, Origin,
-    Reply, Role, SessionKey, SpanId, SpanKind, Summarize, SummaryStatus, text,
+    Claim, ClaimOrigin, ClaimSource, Command, Content, Contract, Digest, Examiner, NewSpan, Open,
+    Origin, Reply, Role, SessionKey, SpanId, SpanKind, StoredClaims, Summarize, SummaryStatus,
+    text,
 };
 use lacuna_engine::{Journal, Options, Request};
 
@@ -101,6 +102,22 @@ fn check(rounds: usize) -> Result<(), Failure> {
          median {:.1} ms, worst {:.1} ms",
         milliseconds(median(whole)),
         milliseconds(worst)
+    );
+    let state = journal.state(&key)?;
+    let alone = (0..rounds).map(|round| {
+        let summarize = summary(&contents, rounds + round)?;
+        let begun = Instant::now();
+        let mut examiner = Examiner::new(&state, &summarize);
+        for index in examiner.wanted().to_vec() {
+            examiner.see(&state, index, Ok(contents[index as usize].as_bytes()));
+        }
+        std::hint::black_box(examiner.finish(StoredClaims::default()));
+        Ok(begun.elapsed())
+    });
+    let alone = median(alone.collect::<Result<_, Failure>>()?);
+    println!(
+        "check: of that the examination of the contents: median {:.1} ms",
+        milliseconds(alone)
     );
     journal.close()?;
     Ok(())

@@ -1,7 +1,7 @@
 //! The identifiers of the covered spans that a summary leaves out, ranked.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::SpanId;
 use crate::text::{Anchor, AnchorKind, Form};
@@ -94,19 +94,26 @@ impl Identifiers {
 
     /// What was found, at most `most` of those left out.
     pub(super) fn finish(self, most: usize) -> Tally {
-        let count = |kind: AnchorKind| {
-            let omitted = self.found.values().filter(|found| found.omitted.kind == kind).count();
-            let kept = self.kept.values().filter(|kept| **kept == kind).count();
-            let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-            KindCount { kind, identifiers: number(omitted + kept), kept: number(kept) }
-        };
-        let kinds = AnchorKind::ALL.iter().map(|&kind| count(kind));
-        let kinds = kinds.filter(|count| count.identifiers > 0).collect();
+        let mut kinds: BTreeMap<AnchorKind, (u32, u32)> = BTreeMap::new();
+        for found in self.found.values() {
+            kinds.entry(found.omitted.kind).or_default().0 += 1;
+        }
+        for kind in self.kept.values() {
+            let (all, kept) = kinds.entry(*kind).or_default();
+            (*all, *kept) = (*all + 1, *kept + 1);
+        }
+        let kinds = kinds.into_iter();
+        let kinds = kinds.map(|(kind, (identifiers, kept))| KindCount { kind, identifiers, kept });
+        let kinds = kinds.collect();
         let mut found: Vec<Found> = self.found.into_values().collect();
         // What a reader cannot guess and would search for comes first; among its likes, what the
         // user has named, then what is named often.
-        found.sort_by_key(|f| (rank(f.omitted.kind), !f.user, Reverse(f.times), f.order));
+        let worth = |f: &Found| (rank(f.omitted.kind), !f.user, Reverse(f.times), f.order);
+        if most > 0 && found.len() > most {
+            found.select_nth_unstable_by_key(most - 1, worth);
+        }
         found.truncate(most);
+        found.sort_by_key(worth);
         Tally { omitted: found.into_iter().map(|found| found.omitted).collect(), kinds }
     }
 }
