@@ -8,12 +8,14 @@ mod naive;
 mod ops;
 mod providers;
 mod scenario;
+mod telling;
 
 mod again;
 mod append;
 mod corpus;
 mod cost;
 mod directive;
+mod findings;
 mod gate;
 mod hostile;
 mod losses;
@@ -22,6 +24,7 @@ mod property;
 mod refusals;
 mod rendering;
 mod summaries;
+mod whole;
 mod window;
 
 /// A file that nobody names here would never be compiled, and its tests would pass by not running.
