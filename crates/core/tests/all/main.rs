@@ -21,9 +21,11 @@ mod hostile;
 mod losses;
 mod pairing;
 mod property;
+mod quotes;
 mod refusals;
 mod rendering;
 mod summaries;
+mod tags;
 mod whole;
 mod window;
 
