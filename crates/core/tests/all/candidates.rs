@@ -72,7 +72,7 @@ fn window(pieces: &[Piece], before: &[Before]) -> Scenario {
             Before::Summarise(a, b) => {
                 let covers = [name(&s, *a), name(&s, *b)];
                 let covers: Vec<&str> = covers.iter().map(SpanId::as_str).collect();
-                let told = summary("", &covers);
+                let told = summary("S", &covers);
                 let number = s.state().spans().len();
                 let told = lacuna_core::Summarize { id: Some(id(&format!("S{number}"))), ..told };
                 let own = told.id.clone().unwrap();
@@ -107,6 +107,14 @@ fn dry(s: &Scenario, spans: Vec<SpanId>) -> lacuna_core::PruneReply {
     }
 }
 
+/// Whether a result leaves while its call stays. (A prune may do that; a suggestion never does.)
+fn splits(state: &SessionState, spans: &[SpanId]) -> bool {
+    spans.iter().filter_map(|id| state.find(id)?.answers).any(|call| {
+        let call = state.span(call);
+        state.outcome(call) == Outcome::Live && !spans.contains(&call.id)
+    })
+}
+
 /// The most that any allowed set frees, and that set: all subsets of what stands in the window.
 fn best(s: &Scenario) -> (i64, Vec<SpanId>) {
     let state = s.state();
@@ -123,6 +131,9 @@ fn best(s: &Scenario) -> (i64, Vec<SpanId>) {
             .filter(|at| set & 1 << at != 0)
             .map(|at| standing[at].clone())
             .collect();
+        if splits(state, &spans) {
+            continue;
+        }
         let reply = dry(s, spans.clone());
         if reply.verdict == Verdict::Reversible && reply.freed_tokens > best.0 {
             best = (reply.freed_tokens, spans);
@@ -146,6 +157,7 @@ fn price(state: &SessionState, candidate: &Candidate) -> u128 {
 /// What must hold of every list of candidates.
 fn holds(s: &Scenario, asked: u64, most: i64, slack: i64) -> Result<Vec<Candidate>, TestCaseError> {
     let state = s.state();
+    let wanted = i64::try_from(asked.max(1)).unwrap_or(i64::MAX);
     let found = ask(state, asked);
     prop_assert_eq!(&found, &ask(state, asked), "the same question, the same answer");
     prop_assert!(found.len() <= 5);
@@ -161,15 +173,16 @@ fn holds(s: &Scenario, asked: u64, most: i64, slack: i64) -> Result<Vec<Candidat
                 span.id
             );
         }
+        prop_assert!(!splits(state, &candidate.spans), "{:?}", candidate);
         let reply = dry(s, candidate.spans.clone());
         prop_assert_eq!(reply.verdict, Verdict::Reversible, "{:?} {:?}", candidate, reply.advice);
         prop_assert_eq!(reply.freed_tokens, candidate.freed_tokens);
         prop_assert_eq!(&reply.cost, &candidate.cost);
         prop_assert!(candidate.freed_tokens > 0);
     }
-    let enough = |candidate: &Candidate| candidate.freed_tokens >= asked.max(1) as i64;
+    let enough = |candidate: &Candidate| candidate.freed_tokens >= wanted;
     let reached = found.iter().all(enough);
-    if most - slack >= asked.max(1) as i64 {
+    if most - slack >= wanted {
         prop_assert!(reached && !found.is_empty(), "{most} can be freed, {asked} asked: {found:?}");
     } else if !reached {
         prop_assert_eq!(found.len(), 1, "where it is impossible there is one way");
@@ -213,20 +226,19 @@ fn run(tokens: std::ops::Range<u32>, slack: i64, cases: u32) {
 /// that is possible, but for what a few stubs take.
 #[test]
 fn candidates_free_what_was_asked_within_some_stubs() {
-    run(0..200, 60, 64);
+    run(0..200, 60, 200);
 }
 
 /// Where every span is larger than any stub the most is found to the token.
 #[test]
-#[ignore = "bug: units are left out only whole, so that of small spans too few or too many leave"]
 fn candidates_free_what_was_asked_of_large_spans() {
-    run(60..400, 0, 64);
+    run(60..400, 0, 200);
 }
 
 #[test]
 #[ignore = "bug: units are left out only whole, so that of small spans too few or too many leave"]
 fn candidates_free_what_was_asked_exactly() {
-    run(0..200, 0, 256);
+    run(0..200, 0, 200);
 }
 
 fn sized(name: &str, tokens: u32) -> NewSpan {
