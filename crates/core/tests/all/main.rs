@@ -11,6 +11,7 @@ mod scenario;
 mod telling;
 
 mod again;
+mod again_summaries;
 mod append;
 mod attempts;
 mod authorship;
