@@ -55,7 +55,8 @@ pub(crate) enum Op {
         pass: bool,
         reads: bool,
     },
-    /// `with` below 4: a fresh summary of just these spans; else one of those recorded.
+    /// `with` below 4: a fresh summary of just these spans; below 8: one of those recorded; else one
+    /// that stands in the window already, for what else it covers.
     Prune {
         picks: Picks,
         with: Option<usize>,
@@ -104,7 +105,7 @@ fn picks() -> impl Strategy<Value = Picks> {
 }
 
 fn op() -> impl Strategy<Value = Op> {
-    let prune = (picks(), option::of(0..8_usize), any::<bool>(), prop::bool::weighted(0.1));
+    let prune = (picks(), option::of(0..10_usize), any::<bool>(), prop::bool::weighted(0.1));
     let hours = option::weighted(0.2, 0..5_u64);
     prop_oneof![
         40 => vec(piece(), 1..6).prop_map(Op::Append),

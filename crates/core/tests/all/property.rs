@@ -200,7 +200,14 @@ impl Run {
                 if !picks.blind {
                     spans = self.with_results(spans);
                 }
-                let replace_with = with.and_then(|with| self.replacement(with, &spans));
+                let again = with.filter(|with| *with >= 8).and_then(|_| self.used_again());
+                let (spans, replace_with) = match again {
+                    Some((spans, summary)) => (spans, Some(summary)),
+                    None => {
+                        let summary = with.and_then(|with| self.replacement(with, &spans));
+                        (spans, summary)
+                    }
+                };
                 self.step(Command::Prune(Prune {
                     spans,
                     mode: PruneMode::Compress,
@@ -263,7 +270,12 @@ impl Run {
                 }
             }
             Op::Audit { pick, pass, reads } => {
-                let summaries = self.summaries();
+                let mut summaries = self.summaries();
+                if pick.is_multiple_of(3) {
+                    // Those whose verdict the window shows.
+                    let live = |id: &SpanId| self.scenario.outcome(id.as_str()) == Outcome::Live;
+                    summaries.retain(live);
+                }
                 let summary = match summaries.get(pick % summaries.len().max(1)) {
                     Some(summary) if !pick.is_multiple_of(16) => summary.clone(),
                     _ => self.any(*pick),
@@ -299,6 +311,20 @@ impl Run {
         let primary =
             |id: &&SpanId| self.scenario.state().find(id).is_some_and(|s| !s.is_summary());
         spans.iter().filter(primary).cloned().collect()
+    }
+
+    /// A summary in the window with what else it covers there.
+    fn used_again(&self) -> Option<(Vec<SpanId>, SpanId)> {
+        let state = self.scenario.state();
+        let live = self.live();
+        let standing = live.iter().filter_map(|id| state.find(id));
+        // One that stands for nothing: see `cost::an_idle_summary_used_for_what_is_lost`.
+        let standing = standing.filter(|summary| !state.replaced_by(summary).is_empty());
+        let more = standing.filter_map(|summary| {
+            let covers = state.covers(summary).into_iter().filter(|id| live.contains(id));
+            Some((vec![covers.last()?], summary.id.clone()))
+        });
+        more.min()
     }
 
     fn replacement(&mut self, with: usize, spans: &[SpanId]) -> Option<SpanId> {
