@@ -2,11 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod choices;
 mod given;
 mod laws;
 mod naive;
 mod ops;
 mod providers;
+mod reached;
 mod scenario;
 mod telling;
 

@@ -2,26 +2,23 @@
 //! simple account of [`crate::naive`], with a replay from the first event, and with every law.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 use lacuna_core::{
-    Audit, Claim, ClaimOrigin, Command, Contract, CopyEvidence, EntryKind, Event, Gate, NewSpan,
-    Outcome, Principal, Prune, PruneMode, Purpose, Recorded, RejectReason, Reply, Role,
-    SessionState, SpanId, SpanKind, Summarize, SummaryStatus, Verdict,
+    Audit, Claim, ClaimOrigin, Command, Contract, CopyEvidence, Gate, Outcome, Principal, Prune,
+    PruneMode, Purpose, Recorded, Reply, SessionState, SpanId, SpanKind, Summarize, Verdict,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
 use crate::naive::Naive;
-use crate::ops::{NAMES, Op, Picks, Piece, SENDERS, step};
-use crate::scenario::{
-    Scenario, assistant, call, drop_spans, id, result, saying, span, summary, thinking, withheld,
-};
+use crate::ops::{NAMES, Op, SENDERS, step};
+use crate::reached::Reached;
+use crate::scenario::{Scenario, drop_spans, id, summary};
 use crate::telling::{claim, enforced};
 
-struct Run {
-    scenario: Scenario,
+pub(crate) struct Run {
+    pub(crate) scenario: Scenario,
     naive: Naive,
     refused: usize,
 }
@@ -78,106 +75,6 @@ impl Run {
         }
         // The opposite failure counts as much: a gate that refuses what is safe.
         assert!(!simple || verdict == Verdict::Reversible, "{verdict:?} for {prune:?}");
-    }
-
-    fn any(&self, pick: usize) -> SpanId {
-        let spans = self.scenario.state().spans();
-        match spans.get(pick % spans.len().max(1)) {
-            Some(span) if !pick.is_multiple_of(8) => span.id.clone(),
-            _ => id(NAMES[pick / 4 % NAMES.len()]),
-        }
-    }
-
-    fn pick(&self, picks: &Picks, from: &[SpanId]) -> Vec<SpanId> {
-        let choose = |&pick: &usize| {
-            if picks.blind || from.is_empty() {
-                self.any(pick)
-            } else {
-                from[pick % from.len()].clone()
-            }
-        };
-        picks.which.iter().map(choose).collect()
-    }
-
-    /// Spans that stand in the window, and that nothing but the gate keeps there.
-    fn live(&self) -> Vec<SpanId> {
-        let state = self.scenario.state();
-        let spans = state
-            .entries()
-            .filter(|entry| matches!(entry.kind, EntryKind::Span | EntryKind::Summary))
-            .map(|entry| state.span(entry.spans[0]));
-        let free = spans.filter(|span| {
-            let open = span.kind == SpanKind::ToolCall && span.results.is_empty();
-            !span.pinned && span.open_contradictions == 0 && !open
-        });
-        free.map(|span| span.id.clone()).collect()
-    }
-
-    fn summaries(&self) -> Vec<SpanId> {
-        let spans = self.scenario.state().spans().iter();
-        spans.filter(|span| span.is_summary()).map(|span| span.id.clone()).collect()
-    }
-
-    fn pruned(&self) -> Vec<SpanId> {
-        let spans = self.scenario.state().spans().iter();
-        spans.filter(|span| span.pruned_under().is_some()).map(|span| span.id.clone()).collect()
-    }
-
-    /// These spans and the results of the calls among them.
-    fn with_results(&self, mut spans: Vec<SpanId>) -> Vec<SpanId> {
-        let state = self.scenario.state();
-        let calls: Vec<_> = spans.iter().filter_map(|id| state.find(id)).collect();
-        let live = self.live();
-        let results = calls.iter().flat_map(|call| &call.results);
-        let results = results.map(|&index| state.span(index).id.clone());
-        let results: Vec<SpanId> = results.filter(|id| live.contains(id)).collect();
-        spans.extend(results);
-        spans
-    }
-
-    fn new_span(&self, piece: &Piece) -> NewSpan {
-        let name = piece.name.map_or("unnamed", |name| NAMES[name]);
-        let signed =
-            format!(r#"{{"type":"thinking","thinking":"text of {name}","signature":"c2ln"}}"#);
-        let calls = self.scenario.state().spans().iter().filter(|s| s.kind == SpanKind::ToolCall);
-        let calls: Vec<&SpanId> = calls.map(|span| &span.id).collect();
-        let shape = match piece.name {
-            Some(name) if piece.variant != 4 => (name % 12) as u8,
-            _ => piece.shape,
-        };
-        let made = match shape {
-            0 | 1 => call(name),
-            2..=4 if !calls.is_empty() => {
-                result(name, calls[piece.other.unwrap_or_default() % calls.len()].as_str())
-            }
-            5 => assistant(name),
-            6 => thinking(name, &signed),
-            7 => thinking(name, &format!("text of {name}")),
-            8 => withheld(name),
-            9 => NewSpan { media_type: "image/png".into(), ..saying(name, [0xff, piece.variant]) },
-            10 => NewSpan { role: Role::System, ..span(name) },
-            _ => span(name),
-        };
-        let varied = match piece.variant {
-            1 => saying(name, ""),
-            2 => saying(name, r#"{"name":"é","arguments":"{"}"#),
-            3 => saying(name, [0xff, 0xfe]),
-            _ => made.clone(),
-        };
-        NewSpan {
-            id: piece.name.map(|_| id(name)),
-            content: varied.content,
-            digest: varied.digest,
-            in_window: !piece.hidden,
-            pinned: piece.pinned,
-            contradicts: piece
-                .other
-                .filter(|n| n.is_multiple_of(16))
-                .map(|n| self.any(n / 4))
-                .into_iter()
-                .collect(),
-            ..made
-        }
     }
 
     fn run(&mut self, op: &Op) {
@@ -306,27 +203,6 @@ impl Run {
         }
     }
 
-    /// Those of these spans that are no summaries.
-    fn primary(&self, spans: &[SpanId]) -> Vec<SpanId> {
-        let primary =
-            |id: &&SpanId| self.scenario.state().find(id).is_some_and(|s| !s.is_summary());
-        spans.iter().filter(primary).cloned().collect()
-    }
-
-    /// A summary in the window with what else it covers there.
-    fn used_again(&self) -> Option<(Vec<SpanId>, SpanId)> {
-        let state = self.scenario.state();
-        let live = self.live();
-        let standing = live.iter().filter_map(|id| state.find(id));
-        // One that stands for nothing: see `cost::an_idle_summary_used_for_what_is_lost`.
-        let standing = standing.filter(|summary| !state.replaced_by(summary).is_empty());
-        let more = standing.filter_map(|summary| {
-            let covers = state.covers(summary).into_iter().filter(|id| live.contains(id));
-            Some((vec![covers.last()?], summary.id.clone()))
-        });
-        more.min()
-    }
-
     fn replacement(&mut self, with: usize, spans: &[SpanId]) -> Option<SpanId> {
         if with < 4 {
             let known = self.scenario.state().spans().len();
@@ -398,77 +274,6 @@ fn canonical(state: &SessionState) -> String {
     kept.to_owned()
 }
 
-/// What the sequences came to, so that a generator that stopped reaching it is noticed.
-#[derive(Debug, Default)]
-struct Reached(BTreeMap<&'static str, usize>);
-
-impl Reached {
-    fn count(&mut self, scenario: &Scenario, refused: usize) {
-        for recorded in &scenario.log {
-            *self.0.entry(recorded.event.kind()).or_default() += 1;
-        }
-        *self.0.entry("refused").or_default() += refused;
-        let state = scenario.state();
-        for entry in state.entries() {
-            let word = match entry.kind {
-                EntryKind::Stub if entry.spans.len() > 1 => "shared stub",
-                kind => kind.word(),
-            };
-            *self.0.entry(word).or_default() += 1;
-        }
-        for recorded in &scenario.log {
-            let word = match &recorded.event {
-                Event::SummaryRecorded(event) if state.contract == Contract::Enforce => {
-                    event.status.word()
-                }
-                Event::SummaryAudited(event) if !event.accepted => "audit that does not count",
-                Event::SummaryAudited(event) if event.pass => "pass",
-                Event::SummaryAudited(_) => "fail",
-                Event::PruneRejected(event) => match event.why {
-                    RejectReason::SummaryNotAudited => "not audited",
-                    RejectReason::SummaryNotAccepted => "not accepted",
-                    _ => continue,
-                },
-                Event::PruneExecuted(event) if event.replace_with.is_some() => {
-                    if state.contract == Contract::Record {
-                        continue;
-                    }
-                    "replaced under contract"
-                }
-                _ => continue,
-            };
-            *self.0.entry(word).or_default() += 1;
-        }
-        for entry in state.entries().filter(|entry| entry.kind == EntryKind::Summary) {
-            let shown = state.span(entry.spans[0]).summary_status();
-            let failed = shown == Some(SummaryStatus::Rejected);
-            *self.0.entry("failed summary in the window").or_default() += usize::from(failed);
-        }
-        for span in state.spans().iter().filter(|span| span.is_summary()) {
-            let behind = state.replaced_by(span);
-            let behind: Vec<_> = behind.iter().filter_map(|id| state.find(id)).collect();
-            let lost = state.outcome(span) == Outcome::Lossy;
-            for (word, holds) in [
-                ("summary of a summary", behind.iter().any(|span| span.is_summary())),
-                (
-                    "pruned summary that hides spans",
-                    span.pruned_under().is_some() && !lost && !behind.is_empty(),
-                ),
-                ("lost summary whose spans remain", lost && !behind.is_empty()),
-                ("summary used twice", state.stands_for(span).len() > 1),
-                (
-                    "retired summary",
-                    span.pruned_under().is_none()
-                        && state.outcome(span) == Outcome::Recoverable
-                        && once_used(state, span),
-                ),
-            ] {
-                *self.0.entry(word).or_default() += usize::from(holds);
-            }
-        }
-    }
-}
-
 #[test]
 fn every_sequence_keeps_every_law() {
     let config = ProptestConfig { source_file: Some(file!()), ..ProptestConfig::default() };
@@ -492,11 +297,4 @@ fn every_sequence_keeps_every_law() {
     let reached = reached.into_inner().0;
     let missed: Vec<_> = reached.iter().filter(|(_, count)| **count == 0).collect();
     assert_eq!((missed, reached.len()), (vec![], 34), "{cases} cases came to {reached:?}");
-}
-
-/// Whether some directive once put this summary in the place of spans.
-fn once_used(state: &SessionState, span: &lacuna_core::SpanState) -> bool {
-    (1..)
-        .map_while(|number| state.directive(lacuna_core::DirectiveNo(number)))
-        .any(|directive| directive.replace_with == state.index(&span.id))
 }
