@@ -3,12 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lacuna_core::{
-    Address, Command, Context, Entry, EntryKind, Event, Outcome, Prune, PruneReply, Recorded,
-    Reply, SessionState, SpanId, SpanIndex, Verdict, decide, reply_again,
+    Address, Command, Context, Contract, Entry, EntryKind, Event, Outcome, Prune, PruneReply,
+    Recorded, Reply, SessionState, SpanId, SpanIndex, SummaryStatus, Verdict, decide, reply_again,
 };
 
 use crate::providers;
 use crate::scenario::Scenario;
+
+/// What stands behind the text of a summary that somebody has failed.
+const FAILED: &str = "[failed an audit; do not rely on it]";
 
 /// Holds one command's reply and its effect to every law. `from` is the index of its first event.
 pub(crate) fn hold(
@@ -38,6 +41,7 @@ pub(crate) fn hold(
         }
         _ => {}
     }
+    nobody_prunes_with_what_only_he_vouches_for(&after.log, state, from);
     window_is_whole(state);
     nothing_is_out_of_reach(state);
     ledger_is_whole(state);
@@ -108,6 +112,42 @@ fn a_prune_says_what_it_does(
     assert_eq!(reply.cost.prefix_rewritten_tokens, rewritten, "what {prune:?} has read anew");
 }
 
+/// From the events alone: whoever puts a summary into the place of spans under an enforced contract
+/// is not its author, or somebody else has passed it; and nobody's last counting verdict is a fail.
+fn nobody_prunes_with_what_only_he_vouches_for(
+    log: &[Recorded],
+    state: &SessionState,
+    from: usize,
+) {
+    if state.contract == Contract::Record {
+        return;
+    }
+    for recorded in &log[from..] {
+        let Event::PruneExecuted(prune) = &recorded.event else { continue };
+        let Some(summary) = &prune.replace_with else { continue };
+        let mut author = None;
+        let mut verdicts = BTreeMap::new();
+        for earlier in &log[..from] {
+            match &earlier.event {
+                Event::SummaryRecorded(event) if event.span == *summary => {
+                    assert_ne!(event.status, SummaryStatus::Rejected, "{summary} was refused");
+                    assert_eq!(event.findings, [], "{summary} was not refused");
+                    author = Some(&earlier.principal);
+                }
+                Event::SummaryAudited(event) if event.summary == *summary && event.accepted => {
+                    verdicts.insert(&earlier.principal, event.pass);
+                }
+                _ => {}
+            }
+        }
+        let author = author.expect("a summary that replaces spans was recorded");
+        assert!(!verdicts.contains_key(author), "{author} audited {summary} of his own");
+        assert!(verdicts.values().all(|pass| *pass), "{summary} failed: {verdicts:?}");
+        let alone = recorded.principal == *author && verdicts.is_empty();
+        assert!(!alone, "only {author} vouches for {summary}");
+    }
+}
+
 /// Sizes add up, every span is shown at most once, and places follow the session's order.
 fn window_is_whole(state: &SessionState) {
     let entries: Vec<Entry> = state.entries().collect();
@@ -163,6 +203,13 @@ fn handles_lead_back(state: &SessionState, entry: &Entry) {
         EntryKind::Summary => {
             let summary = state.span(entry.spans[0]);
             let replaced = state.replaced_by(summary);
+            // A mark before it says that somebody failed it.
+            let failed = summary.summary_status() == Some(SummaryStatus::Rejected);
+            let (mark, text) = match text.and_then(|text| text.strip_prefix(FAILED)) {
+                Some(rest) => (true, rest.strip_prefix('\n')),
+                None => (false, text),
+            };
+            assert_eq!(mark, failed, "the mark of a failed audit on {}", summary.id);
             assert_eq!(text.is_none(), replaced.is_empty(), "{text:?} stands for {replaced:?}");
             assert_eq!(entry.handle.is_none(), replaced.is_empty());
             let count = format!(" {} spans replaced", replaced.len());

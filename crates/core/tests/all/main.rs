@@ -2,12 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod choices;
 mod given;
 mod laws;
 mod naive;
 mod ops;
 mod providers;
+mod reached;
 mod scenario;
+mod telling;
 
 mod anchors;
 mod anchors_of_machines;
@@ -17,18 +20,30 @@ mod text_hostile;
 mod text_prose;
 
 mod again;
+mod again_summaries;
 mod append;
+mod attempts;
+mod authorship;
+mod candidates;
 mod corpus;
 mod cost;
+mod depth;
 mod directive;
+mod disconfirming;
+mod findings;
 mod gate;
 mod hostile;
 mod losses;
+mod one_principal;
 mod pairing;
 mod property;
+mod quotes;
 mod refusals;
 mod rendering;
+mod seed;
 mod summaries;
+mod tags;
+mod whole;
 mod window;
 
 /// A file that nobody names here would never be compiled, and its tests would pass by not running.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lacuna_core::{
     Command, Content, Gate, NewSpan, Outcome, Prune, PruneReply, Reply, SessionState, SpanId,
+    SummaryStatus,
 };
 
 /// Where a span stands: exactly one of these.
@@ -36,6 +37,8 @@ struct Known {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Naive {
     spans: BTreeMap<SpanId, Known>,
+    /// Summaries refused since the last that was not, by what they cover.
+    refused: BTreeMap<BTreeSet<SpanId>, u32>,
 }
 
 impl Naive {
@@ -50,10 +53,21 @@ impl Naive {
                     }
                 }
             }
-            (Command::Summarize(_), Reply::Summarized(reply))
+            (Command::Summarize(summarize), Reply::Summarized(reply))
                 if !self.spans.contains_key(&reply.summary) =>
             {
-                self.insert(&reply.summary, Standing::Outside, false, true);
+                let refused = self.refused.entry(summarize.covers.iter().cloned().collect());
+                let refused = refused.or_default();
+                let before = *refused;
+                *refused = match reply.status {
+                    SummaryStatus::Rejected => before + 1,
+                    SummaryStatus::Accepted | SummaryStatus::NeedsAudit => 0,
+                };
+                assert_eq!(reply.attempts_left, 3_u32.saturating_sub(*refused), "{summarize:?}");
+                // What is refused again and again is not recorded again and again.
+                if reply.status != SummaryStatus::Rejected || before < 3 {
+                    self.insert(&reply.summary, Standing::Outside, false, true);
+                }
             }
             (Command::Prune(prune), Reply::Pruned(reply))
                 if !prune.dry_run && reply.reason.is_none() =>

@@ -20,6 +20,16 @@ pub(crate) struct Piece {
     pub(crate) other: Option<usize>,
 }
 
+/// Principals that send commands: one does most of the work.
+pub(crate) const SENDERS: &[&str] = &["worker-1", "writer", "auditor"];
+
+/// A command and the index of its sender.
+#[derive(Debug, Clone)]
+pub(crate) struct Step {
+    pub(crate) sender: usize,
+    pub(crate) op: Op,
+}
+
 #[derive(Debug, Clone)]
 pub(crate) enum Op {
     Append(Vec<Piece>),
@@ -27,7 +37,26 @@ pub(crate) enum Op {
         name: Option<usize>,
         covers: Vec<usize>,
     },
-    /// `with` below 4: a fresh summary of just these spans; else one of those recorded.
+    /// A summary with a claim that cites spans; honest unless it cites what it should not.
+    Tell {
+        name: Option<usize>,
+        covers: Vec<usize>,
+        cites: Vec<usize>,
+        origin: usize,
+        reads: bool,
+    },
+    /// A summary that claims something without a source, again and again.
+    Wrong {
+        covers: Vec<usize>,
+        times: usize,
+    },
+    Audit {
+        pick: usize,
+        pass: bool,
+        reads: bool,
+    },
+    /// `with` below 4: a fresh summary of just these spans; below 8: one of those recorded; else one
+    /// that stands in the window already, for what else it covers.
     Prune {
         picks: Picks,
         with: Option<usize>,
@@ -43,7 +72,7 @@ pub(crate) enum Op {
     Report(Picks),
     Contradict(usize, usize),
     Resolve(u32),
-    Read(usize, bool),
+    Read(usize, usize),
     Close,
 }
 
@@ -75,8 +104,8 @@ fn picks() -> impl Strategy<Value = Picks> {
         .prop_map(|(blind, which)| Picks { blind, which })
 }
 
-pub(crate) fn op() -> impl Strategy<Value = Op> {
-    let prune = (picks(), option::of(0..8_usize), any::<bool>(), prop::bool::weighted(0.1));
+fn op() -> impl Strategy<Value = Op> {
+    let prune = (picks(), option::of(0..10_usize), any::<bool>(), prop::bool::weighted(0.1));
     let hours = option::weighted(0.2, 0..5_u64);
     prop_oneof![
         40 => vec(piece(), 1..6).prop_map(Op::Append),
@@ -90,8 +119,27 @@ pub(crate) fn op() -> impl Strategy<Value = Op> {
         5 => picks().prop_map(Op::Report),
         6 => (0..64_usize, 0..64_usize).prop_map(|(a, b)| Op::Contradict(a, b)),
         10 => (0..5_u32).prop_map(Op::Resolve),
-        5 => (0..64_usize, any::<bool>()).prop_map(|(pick, audit)| Op::Read(pick, audit)),
+        5 => (0..64_usize, 0..3_usize).prop_map(|(pick, purpose)| Op::Read(pick, purpose)),
+        15 => tell(),
+        3 => (vec(0..64_usize, 1..3), 1..6_usize)
+            .prop_map(|(covers, times)| Op::Wrong { covers, times }),
+        15 => (0..64_usize, prop::bool::weighted(0.7), prop::bool::weighted(0.7))
+            .prop_map(|(pick, pass, reads)| Op::Audit { pick, pass, reads }),
         // Rarely: what follows can hardly do anything.
         1 => Just(Op::Close),
     ]
+}
+
+fn tell() -> impl Strategy<Value = Op> {
+    let name = option::weighted(0.6, 0..NAMES.len() - 2);
+    let covers = prop_oneof![vec(0..4_usize, 1..3), vec(0..64_usize, 1..5)];
+    let cites = prop_oneof![2 => Just(Vec::new()), 1 => vec(0..64_usize, 1..4)];
+    (name, covers, cites, 0..4_usize, prop::bool::weighted(0.8)).prop_map(
+        |(name, covers, cites, origin, reads)| Op::Tell { name, covers, cites, origin, reads },
+    )
+}
+
+pub(crate) fn step() -> impl Strategy<Value = Step> {
+    (prop_oneof![6 => Just(0_usize), 2 => Just(1), 3 => Just(2)], op())
+        .prop_map(|(sender, op)| Step { sender, op })
 }

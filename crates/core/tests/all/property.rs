@@ -2,24 +2,23 @@
 //! simple account of [`crate::naive`], with a replay from the first event, and with every law.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 use lacuna_core::{
-    Command, CopyEvidence, EntryKind, Gate, NewSpan, Outcome, Prune, PruneMode, Purpose, Recorded,
-    Reply, Role, SessionState, SpanId, SpanKind, Verdict,
+    Audit, Claim, ClaimOrigin, Command, Contract, CopyEvidence, Gate, Outcome, Principal, Prune,
+    PruneMode, Purpose, Recorded, Reply, SessionState, SpanId, SpanKind, Summarize, Verdict,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
 use crate::naive::Naive;
-use crate::ops::{NAMES, Op, Picks, Piece, op};
-use crate::scenario::{
-    Scenario, assistant, call, drop_spans, id, result, saying, span, summary, thinking, withheld,
-};
+use crate::ops::{NAMES, Op, SENDERS, step};
+use crate::reached::Reached;
+use crate::scenario::{Scenario, drop_spans, id, summary};
+use crate::telling::{claim, enforced};
 
-struct Run {
-    scenario: Scenario,
+pub(crate) struct Run {
+    pub(crate) scenario: Scenario,
     naive: Naive,
     refused: usize,
 }
@@ -78,106 +77,6 @@ impl Run {
         assert!(!simple || verdict == Verdict::Reversible, "{verdict:?} for {prune:?}");
     }
 
-    fn any(&self, pick: usize) -> SpanId {
-        let spans = self.scenario.state().spans();
-        match spans.get(pick % spans.len().max(1)) {
-            Some(span) if !pick.is_multiple_of(8) => span.id.clone(),
-            _ => id(NAMES[pick / 4 % NAMES.len()]),
-        }
-    }
-
-    fn pick(&self, picks: &Picks, from: &[SpanId]) -> Vec<SpanId> {
-        let choose = |&pick: &usize| {
-            if picks.blind || from.is_empty() {
-                self.any(pick)
-            } else {
-                from[pick % from.len()].clone()
-            }
-        };
-        picks.which.iter().map(choose).collect()
-    }
-
-    /// Spans that stand in the window, and that nothing but the gate keeps there.
-    fn live(&self) -> Vec<SpanId> {
-        let state = self.scenario.state();
-        let spans = state
-            .entries()
-            .filter(|entry| matches!(entry.kind, EntryKind::Span | EntryKind::Summary))
-            .map(|entry| state.span(entry.spans[0]));
-        let free = spans.filter(|span| {
-            let open = span.kind == SpanKind::ToolCall && span.results.is_empty();
-            !span.pinned && span.open_contradictions == 0 && !open
-        });
-        free.map(|span| span.id.clone()).collect()
-    }
-
-    fn summaries(&self) -> Vec<SpanId> {
-        let spans = self.scenario.state().spans().iter();
-        spans.filter(|span| span.is_summary()).map(|span| span.id.clone()).collect()
-    }
-
-    fn pruned(&self) -> Vec<SpanId> {
-        let spans = self.scenario.state().spans().iter();
-        spans.filter(|span| span.pruned_under().is_some()).map(|span| span.id.clone()).collect()
-    }
-
-    /// These spans and the results of the calls among them.
-    fn with_results(&self, mut spans: Vec<SpanId>) -> Vec<SpanId> {
-        let state = self.scenario.state();
-        let calls: Vec<_> = spans.iter().filter_map(|id| state.find(id)).collect();
-        let live = self.live();
-        let results = calls.iter().flat_map(|call| &call.results);
-        let results = results.map(|&index| state.span(index).id.clone());
-        let results: Vec<SpanId> = results.filter(|id| live.contains(id)).collect();
-        spans.extend(results);
-        spans
-    }
-
-    fn new_span(&self, piece: &Piece) -> NewSpan {
-        let name = piece.name.map_or("unnamed", |name| NAMES[name]);
-        let signed =
-            format!(r#"{{"type":"thinking","thinking":"text of {name}","signature":"c2ln"}}"#);
-        let calls = self.scenario.state().spans().iter().filter(|s| s.kind == SpanKind::ToolCall);
-        let calls: Vec<&SpanId> = calls.map(|span| &span.id).collect();
-        let shape = match piece.name {
-            Some(name) if piece.variant != 4 => (name % 12) as u8,
-            _ => piece.shape,
-        };
-        let made = match shape {
-            0 | 1 => call(name),
-            2..=4 if !calls.is_empty() => {
-                result(name, calls[piece.other.unwrap_or_default() % calls.len()].as_str())
-            }
-            5 => assistant(name),
-            6 => thinking(name, &signed),
-            7 => thinking(name, &format!("text of {name}")),
-            8 => withheld(name),
-            9 => NewSpan { media_type: "image/png".into(), ..saying(name, [0xff, piece.variant]) },
-            10 => NewSpan { role: Role::System, ..span(name) },
-            _ => span(name),
-        };
-        let varied = match piece.variant {
-            1 => saying(name, ""),
-            2 => saying(name, r#"{"name":"é","arguments":"{"}"#),
-            3 => saying(name, [0xff, 0xfe]),
-            _ => made.clone(),
-        };
-        NewSpan {
-            id: piece.name.map(|_| id(name)),
-            content: varied.content,
-            digest: varied.digest,
-            in_window: !piece.hidden,
-            pinned: piece.pinned,
-            contradicts: piece
-                .other
-                .filter(|n| n.is_multiple_of(16))
-                .map(|n| self.any(n / 4))
-                .into_iter()
-                .collect(),
-            ..made
-        }
-    }
-
     fn run(&mut self, op: &Op) {
         match op {
             Op::Append(pieces) => {
@@ -198,7 +97,14 @@ impl Run {
                 if !picks.blind {
                     spans = self.with_results(spans);
                 }
-                let replace_with = with.and_then(|with| self.replacement(with, &spans));
+                let again = with.filter(|with| *with >= 8).and_then(|_| self.used_again());
+                let (spans, replace_with) = match again {
+                    Some((spans, summary)) => (spans, Some(summary)),
+                    None => {
+                        let summary = with.and_then(|with| self.replacement(with, &spans));
+                        (spans, summary)
+                    }
+                };
                 self.step(Command::Prune(Prune {
                     spans,
                     mode: PruneMode::Compress,
@@ -241,12 +147,59 @@ impl Run {
                 let note = "settled".to_owned();
                 self.step(Command::Resolve { contradiction: *contradiction, note });
             }
-            Op::Read(pick, audit) => {
-                let purpose = if *audit { Purpose::Audit } else { Purpose::Expand };
+            Op::Tell { name, covers, cites, origin, reads } => {
+                let covers: Vec<SpanId> = covers.iter().map(|&pick| self.any(pick)).collect();
+                let cites: Vec<SpanId> = cites.iter().map(|&pick| self.any(pick)).collect();
+                if *reads {
+                    self.read(&covers);
+                    self.read(&cites);
+                }
+                let cites = if cites.is_empty() { self.primary(&covers) } else { cites };
+                let origin = ClaimOrigin::ALL[*origin];
+                let id = name.map(|name| id(NAMES[name]));
+                self.step(Command::Summarize(told(id, covers, &cites, origin)));
+            }
+            Op::Wrong { covers, times } => {
+                let covers: Vec<SpanId> = covers.iter().map(|&pick| self.any(pick)).collect();
+                for _ in 0..*times {
+                    let wrong = told(None, covers.clone(), &[], ClaimOrigin::Inferred);
+                    self.step(Command::Summarize(wrong));
+                }
+            }
+            Op::Audit { pick, pass, reads } => {
+                let mut summaries = self.summaries();
+                if pick.is_multiple_of(3) {
+                    // Those whose verdict the window shows.
+                    let live = |id: &SpanId| self.scenario.outcome(id.as_str()) == Outcome::Live;
+                    summaries.retain(live);
+                }
+                let summary = match summaries.get(pick % summaries.len().max(1)) {
+                    Some(summary) if !pick.is_multiple_of(16) => summary.clone(),
+                    _ => self.any(*pick),
+                };
+                let own = self.scenario.state().find(&summary);
+                let covers = own.map(|own| self.scenario.state().covers(own)).unwrap_or_default();
+                if *reads {
+                    self.read(&covers);
+                }
+                self.step(Command::Audit(Audit { summary, pass: *pass, notes: Vec::new() }));
+            }
+            Op::Read(pick, purpose) => {
+                let purpose = Purpose::ALL[*purpose];
                 let span = self.any(*pick);
                 self.step(Command::Read { span, purpose });
             }
             Op::Close => self.step(Command::Close),
+        }
+    }
+
+    fn read(&mut self, spans: &[SpanId]) {
+        for span in spans {
+            let recorded = self.scenario.state().find(span).is_some();
+            if recorded {
+                let purpose = Purpose::Reground;
+                self.step(Command::Read { span: span.clone(), purpose });
+            }
         }
     }
 
@@ -258,8 +211,21 @@ impl Run {
             if with > 1 {
                 covers.extend(self.live());
             }
-            let fresh = lacuna_core::Summarize { id: None, covers, ..summary("S", &[]) };
-            self.step(Command::Summarize(fresh));
+            let fresh = if self.scenario.state().contract == Contract::Enforce {
+                // By somebody else, who has read all of it.
+                let sender = std::mem::replace(&mut self.scenario.principal, writer());
+                self.read(&covers);
+                let cites = self.primary(&covers);
+                let told = told(None, covers, &cites, ClaimOrigin::Inferred);
+                self.step(Command::Summarize(told));
+                self.scenario.principal = sender;
+                None
+            } else {
+                Some(lacuna_core::Summarize { id: None, covers, ..summary("S", &[]) })
+            };
+            if let Some(fresh) = fresh {
+                self.step(Command::Summarize(fresh));
+            }
             let state = self.scenario.state();
             return state.spans().get(known).map(|span| span.id.clone());
         }
@@ -271,6 +237,26 @@ impl Run {
         let covering: Vec<&SpanId> = covering.map(|summary| &summary.id).collect();
         covering.get((with - 4) % covering.len().max(1)).map(|&summary| summary.clone())
     }
+}
+
+fn writer() -> Principal {
+    SENDERS[1].parse().unwrap()
+}
+
+/// A summary of one claim that no span can belie.
+fn told(
+    id: Option<SpanId>,
+    covers: Vec<SpanId>,
+    cites: &[SpanId],
+    origin: ClaimOrigin,
+) -> Summarize {
+    let cites: Vec<&str> = cites.iter().map(SpanId::as_str).collect();
+    let claims = vec![claim("Noted.", origin, &cites)];
+    Summarize { id, covers, ..tell("Noted.", claims) }
+}
+
+fn tell(text: &str, claims: Vec<Claim>) -> Summarize {
+    crate::telling::tell(&[], text, claims)
 }
 
 fn fold(log: &[Recorded]) -> SessionState {
@@ -288,72 +274,27 @@ fn canonical(state: &SessionState) -> String {
     kept.to_owned()
 }
 
-/// What the sequences came to, so that a generator that stopped reaching it is noticed.
-#[derive(Debug, Default)]
-struct Reached(BTreeMap<&'static str, usize>);
-
-impl Reached {
-    fn count(&mut self, scenario: &Scenario, refused: usize) {
-        for recorded in &scenario.log {
-            *self.0.entry(recorded.event.kind()).or_default() += 1;
-        }
-        *self.0.entry("refused").or_default() += refused;
-        let state = scenario.state();
-        for entry in state.entries() {
-            let word = match entry.kind {
-                EntryKind::Stub if entry.spans.len() > 1 => "shared stub",
-                kind => kind.word(),
-            };
-            *self.0.entry(word).or_default() += 1;
-        }
-        for span in state.spans().iter().filter(|span| span.is_summary()) {
-            let behind = state.replaced_by(span);
-            let behind: Vec<_> = behind.iter().filter_map(|id| state.find(id)).collect();
-            let lost = state.outcome(span) == Outcome::Lossy;
-            for (word, holds) in [
-                ("summary of a summary", behind.iter().any(|span| span.is_summary())),
-                (
-                    "pruned summary that hides spans",
-                    span.pruned_under().is_some() && !lost && !behind.is_empty(),
-                ),
-                ("lost summary whose spans remain", lost && !behind.is_empty()),
-                ("summary used twice", state.stands_for(span).len() > 1),
-                (
-                    "retired summary",
-                    span.pruned_under().is_none()
-                        && state.outcome(span) == Outcome::Recoverable
-                        && once_used(state, span),
-                ),
-            ] {
-                *self.0.entry(word).or_default() += usize::from(holds);
-            }
-        }
-    }
-}
-
 #[test]
 fn every_sequence_keeps_every_law() {
     let config = ProptestConfig { source_file: Some(file!()), ..ProptestConfig::default() };
     let cases = config.cases;
     let mut runner = TestRunner::new(config);
     let reached = RefCell::new(Reached::default());
-    let outcome = runner.run(&vec(op(), 1..60), |ops| {
-        let mut run = Run { scenario: Scenario::open(), naive: Naive::default(), refused: 0 };
-        ops.iter().for_each(|op| run.run(op));
-        reached.borrow_mut().count(&run.scenario, run.refused);
-        Ok(())
-    });
+    let outcome =
+        runner.run(&(prop::bool::weighted(0.4), vec(step(), 1..80)), |(enforce, steps)| {
+            let scenario = if enforce { enforced(vec![]) } else { Scenario::open() };
+            let mut run = Run { scenario, naive: Naive::default(), refused: 0 };
+            for step in &steps {
+                run.scenario.by(SENDERS[step.sender]);
+                run.run(&step.op);
+            }
+            reached.borrow_mut().count(&run.scenario, run.refused);
+            Ok(())
+        });
     if let Err(failure) = outcome {
         panic!("{failure}\n{runner}");
     }
     let reached = reached.into_inner().0;
     let missed: Vec<_> = reached.iter().filter(|(_, count)| **count == 0).collect();
-    assert_eq!((missed, reached.len()), (vec![], 22), "{cases} cases came to {reached:?}");
-}
-
-/// Whether some directive once put this summary in the place of spans.
-fn once_used(state: &SessionState, span: &lacuna_core::SpanState) -> bool {
-    (1..)
-        .map_while(|number| state.directive(lacuna_core::DirectiveNo(number)))
-        .any(|directive| directive.replace_with == state.index(&span.id))
+    assert_eq!((missed, reached.len()), (vec![], 34), "{cases} cases came to {reached:?}");
 }
