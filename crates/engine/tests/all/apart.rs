@@ -4,7 +4,7 @@
 use std::sync::mpsc::sync_channel;
 
 use lacuna_core::{ClaimOrigin, Command, FindingCode, Reply, SummaryStatus};
-use lacuna_engine::{EngineError, VerifyOptions};
+use lacuna_engine::{EngineError, Options, VerifyOptions};
 
 use crate::honest::{
     Answer, Held, check_folded, claim, codes, enforced, honest, large, submit, summarized, summary,
@@ -76,7 +76,7 @@ fn summaries_come_back_in_the_order_in_which_they_were_sent() {
 
 #[test]
 fn others_write_while_a_summary_is_examined() {
-    let rig = recorded(24 << 20);
+    let rig = recorded(16 << 20);
     rig.opened("other");
     let (sender, answers) = sync_channel(1);
     submit(&rig, request("s", None, honest("sum", "a")), &sender);
@@ -181,7 +181,7 @@ fn overtaken(rig: &Rig, summary: Command, meanwhile: Command) -> (Answer, Answer
 #[ignore = "bug: a large summary that cites a span recorded while it was being examined is accepted \
             without its quote or its hedge ever being looked for"]
 fn a_source_recorded_meanwhile_is_not_taken_on_trust() {
-    let rig = recorded(24 << 20);
+    let rig = recorded(16 << 20);
     let said = "I guess the deploy may be finished at some point.";
     let later = Command::Append { spans: vec![span(Some("later"), said)] };
     let words = "The deploy is finished.";
@@ -198,7 +198,7 @@ fn a_source_recorded_meanwhile_is_not_taken_on_trust() {
 #[ignore = "bug: a large summary that covers a span recorded while it was being examined is \
             accepted, and the identifiers of that span are not among those left out"]
 fn a_covered_span_recorded_meanwhile_is_examined_too() {
-    let rig = recorded(24 << 20);
+    let rig = recorded(16 << 20);
     let later = Command::Append { spans: vec![span(Some("later"), "It was req-1234-abcd again.")] };
     let words = "The port is 5433.";
     let claims = vec![claim(words, ClaimOrigin::UserSaid, "a", None)];
@@ -219,7 +219,7 @@ fn a_covered_span_recorded_meanwhile_is_examined_too() {
 #[test]
 fn what_changed_meanwhile_decides() {
     // The session is closed.
-    let rig = recorded(24 << 20);
+    let rig = recorded(16 << 20);
     let (answer, other) = overtaken(&rig, honest("sum", "a"), Command::Close);
     assert!(other.is_ok());
     match answer {
@@ -227,7 +227,7 @@ fn what_changed_meanwhile_decides() {
         other => panic!("{other:?}"),
     }
     // The id is taken.
-    let rig = recorded(24 << 20);
+    let rig = recorded(16 << 20);
     let (answer, other) = overtaken(&rig, honest("sum", "a"), append(&[("sum", "a span")]));
     assert!(other.is_ok());
     match answer {
@@ -235,4 +235,59 @@ fn what_changed_meanwhile_decides() {
         other => panic!("{other:?}"),
     }
     check_folded(&rig, "s");
+}
+
+/// Sends summaries without waiting until one is refused for the bytes that wait, or all are taken.
+fn taken_of(rig: &Rig, most: usize, command: impl Fn(usize) -> Command) -> usize {
+    for n in 0..most {
+        let ignored = Box::new(|_| ());
+        match rig.journal.submit(request("s", None, command(n)), ignored) {
+            Ok(()) => {}
+            Err(EngineError::Overloaded { .. }) => return n,
+            Err(other) => panic!("{other}"),
+        }
+        // The writer takes it off the queue if it can.
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    most
+}
+
+#[test]
+#[ignore = "bug: the words of claims and quotes are not counted among the bytes that wait"]
+fn claims_count_among_the_bytes_that_wait() {
+    let rig = Rig::with(Options { queue_bytes: 2 << 20, ..Options::default() });
+    enforced(&rig, "s");
+    rig.append("s", &[("a", "The port is 5433.")]);
+    let held = Held::up(&rig);
+    let words = "and so on ".repeat(50_000);
+    let command = |n: usize| {
+        let claims = vec![claim(&words, ClaimOrigin::UserSaid, "a", Some(&words))];
+        summary(&format!("sum{n}"), &["a"], "The port is 5433.", claims)
+    };
+    let taken = taken_of(&rig, 20, command);
+    held.let_go();
+    assert!(taken <= 3, "{taken} megabytes wait where two may");
+}
+
+/// It is what a summary says that is long here, not what it covers.
+#[test]
+#[ignore = "bug: the text and the claims are taken apart on the writer thread, whatever their size, \
+            and do not count for the choice of the place"]
+fn others_write_while_a_long_text_is_examined() {
+    let rig = recorded(1_000);
+    rig.opened("other");
+    let text = "The port is 5433, and so it went on. ".repeat((16 << 20) / 37);
+    let claims = vec![claim("The port is 5433.", ClaimOrigin::UserSaid, "a", None)];
+    let (sender, answers) = sync_channel(1);
+    submit(&rig, request("s", None, summary("sum", &["a"], &text, claims)), &sender);
+    let mut written = 0;
+    let answer = loop {
+        rig.append("other", &[(&format!("m{written}"), "words")]);
+        written += 1;
+        if let Ok(answer) = answers.try_recv() {
+            break answer;
+        }
+    };
+    assert_eq!(codes(&summarized(answer)), [FindingCode::SummaryGrew]);
+    assert!(written >= 5, "{written} appends got through");
 }
