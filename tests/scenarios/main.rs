@@ -15,6 +15,7 @@ mod tokens;
 mod demo;
 mod exits;
 mod story;
+mod summaries;
 mod two_ways;
 
 mod bad_requests;

@@ -36,7 +36,8 @@ const OF_THE_PROCESS: [&str; 12] = [
     "packs",
 ];
 
-fn comparable(mut value: Value, figures: bool) -> Value {
+/// The reply without what differs between two journals that hold the same.
+pub(crate) fn comparable(mut value: Value, figures: bool) -> Value {
     match &mut value {
         Value::Object(map) => {
             for (key, field) in map.iter_mut() {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use lacuna_codec::{Pack, PackBuilder};
 use redb::{Database, ReadableTable as _, TableDefinition, WriteTransaction};
 
 const META: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("meta");
@@ -24,6 +25,27 @@ pub(crate) fn flip_a_payload_byte(journal: &Path) {
         };
         *pack.last_mut().unwrap() ^= 1;
         packs.insert(seq, pack.as_slice()).unwrap();
+    });
+}
+
+/// Flips one bit at the end of what was recorded last, and leaves everything around it whole.
+pub(crate) fn flip_the_last_payload_byte(journal: &Path) {
+    edit(journal, |write| {
+        let mut packs = write.open_table(PAYLOADS).unwrap();
+        let (base, pack) = {
+            let (base, stored) = packs.last().unwrap().expect("a pack of payloads");
+            (base.value(), Pack::open(stored.value()).unwrap())
+        };
+        let last = pack.seqs().last().unwrap();
+        let mut changed = PackBuilder::default();
+        for seq in pack.seqs() {
+            let mut payload = pack.get(seq).unwrap().to_vec();
+            if seq == last {
+                *payload.last_mut().unwrap() ^= 1;
+            }
+            changed.push(seq, &payload);
+        }
+        packs.insert(base, changed.finish().1.as_slice()).unwrap();
     });
 }
 

@@ -8,6 +8,7 @@ mod json;
 mod samples;
 
 mod blocks;
+mod claims;
 mod golden_events;
 mod golden_storage;
 mod header;

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
 
-use lacuna_core::{Outcome, Reply, Timestamp, Verdict};
+use lacuna_core::{Command, Outcome, Reply, Timestamp, Verdict};
 use lacuna_engine::{EngineError, Journal, Options, StoreError, VerifyOptions};
 use lacuna_store::{Store, StoreOptions};
 use redb::StorageBackend;
 use redb::backends::InMemoryBackend;
 
+use crate::honest::{honest, large};
 use crate::rig::{Rig, append, key, open, prune, request};
 
 #[test]
@@ -180,6 +181,38 @@ fn a_failed_sync_acknowledges_nothing_and_ends_the_writer() {
         assert!(std::time::Instant::now() < until, "the writer goes on after a failed sync");
         std::thread::yield_now();
     }
+    assert!(matches!(journal.close(), Err(StoreError::Indeterminate(_))));
+}
+
+/// What is examined beside the writer when it fails is not acknowledged, and nothing hangs.
+#[test]
+fn a_failed_sync_acknowledges_no_summary_that_is_being_examined() {
+    let (fail, failed) = (Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
+    let backend = FailingSync {
+        inner: InMemoryBackend::new(),
+        fail: Arc::clone(&fail),
+        failed: Arc::clone(&failed),
+    };
+    let store = Store::open_backend(backend, &StoreOptions::default()).unwrap();
+    let journal = Journal::start(store, Options::default());
+    journal.execute(request("s", None, open())).unwrap();
+    let spans = vec![large("a", 4 << 20, "The port is 5433.")];
+    journal.execute(request("s", None, Command::Append { spans })).unwrap();
+    let (sender, answers) = sync_channel(8);
+    for n in 0..4 {
+        let sender = sender.clone();
+        let callback = Box::new(move |answer| sender.send(answer).unwrap());
+        let command = honest(&format!("sum{n}"), "a");
+        journal.submit(request("s", None, command), callback).unwrap();
+    }
+    drop(sender);
+    fail.store(true, Ordering::SeqCst);
+    drop(journal.execute(request("s", None, append(&[("b", "beta")]))));
+    // Each is answered, or its callback is gone: then nobody waits for it any more.
+    for answer in answers.iter() {
+        assert!(matches!(answer, Err(EngineError::Unavailable(_))), "{answer:?}");
+    }
+    assert!(failed.load(Ordering::SeqCst) > 0, "the fault did not fire");
     assert!(matches!(journal.close(), Err(StoreError::Indeterminate(_))));
 }
 

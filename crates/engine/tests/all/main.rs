@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod apart;
+mod contract;
 mod damage;
 mod durable;
+mod honest;
 mod idempotency;
 mod property;
 mod regressions;

@@ -13,6 +13,7 @@ mod durability;
 mod opening;
 mod payloads;
 mod sessions;
+mod summaries;
 mod verify;
 
 #[test]
