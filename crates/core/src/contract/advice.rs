@@ -42,8 +42,8 @@ pub(super) fn sentence(case: &Case<'_>, finding: &Finding) -> String {
             span()
         ),
         Code::HedgeDropped => format!(
-            "the text states {words} flatly, {} only with a hedge: keep the hedge, or make it a \
-             claim tagged hedged",
+            "the text states {words} flatly, {} only with a hedge or at second hand: keep the hedge, \
+             or make it a claim tagged hedged",
             span()
         ),
         Code::AnchorNotInSource if finding.at.is_none() => {
@@ -78,6 +78,9 @@ pub(super) fn sentence(case: &Case<'_>, finding: &Finding) -> String {
             case.tokens(),
             case.covered_tokens()
         ),
+        Code::EmptySummary if finding.claim.is_some() => {
+            format!("{of} has no words: say what it claims, or leave it out")
+        }
         Code::EmptySummary if case.summarize.text.trim().is_empty() => {
             "its text is empty: say what the spans say, or prune them without a summary".to_owned()
         }
@@ -90,14 +93,20 @@ pub(super) fn sentence(case: &Case<'_>, finding: &Finding) -> String {
 
 /// The sentence of a finding about an audit.
 pub(crate) fn audit_sentence(code: FindingCode, finding: &Finding) -> String {
-    let span = finding.span.as_ref().map_or("its spans", SpanId::as_str);
     match code {
         FindingCode::SelfAudited => {
             "you wrote this summary: let another principal audit it".to_owned()
         }
-        FindingCode::AuditorWithoutEvidence => {
-            format!("you have not read {span}: expand it with purpose audit, then audit again")
-        }
+        FindingCode::AuditorWithoutEvidence => match &finding.span {
+            Some(span) => {
+                format!("you have not read {span}: expand it with purpose audit, then audit again")
+            }
+            None => {
+                "nothing of what it covers or cites can be read any more: it cannot be audited; \
+                     write another over what can be read"
+                    .to_owned()
+            }
+        },
         _ => format!("the summary was refused when it was written ({code}): write another"),
     }
 }

@@ -25,20 +25,24 @@ pub(super) fn of(case: &Case<'_>) -> u32 {
 }
 
 impl SessionState {
-    /// The primary spans behind a summary, through the summaries that it covers or cites. Of
+    /// The spans behind a summary, through the summaries that it covers or cites, and itself. Of
     /// another span: itself.
-    pub(crate) fn primaries(&self, index: SpanIndex) -> BTreeSet<SpanIndex> {
-        let (mut primary, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    pub(crate) fn behind(&self, index: SpanIndex) -> BTreeSet<SpanIndex> {
+        let mut seen = BTreeSet::new();
         let mut open = vec![index];
         while let Some(index) = open.pop() {
-            if !seen.insert(index) {
-                continue;
-            }
-            match &self.span(index).summary {
-                None => drop(primary.insert(index)),
-                Some(own) => open.extend(own.covers.iter().chain(&own.cites)),
+            if seen.insert(index)
+                && let Some(own) = &self.span(index).summary
+            {
+                open.extend(own.covers.iter().chain(&own.cites));
             }
         }
-        primary
+        seen
+    }
+
+    /// The primary spans behind a summary. Of another span: itself.
+    pub(crate) fn primaries(&self, index: SpanIndex) -> BTreeSet<SpanIndex> {
+        let behind = self.behind(index).into_iter();
+        behind.filter(|&index| !self.span(index).is_summary()).collect()
     }
 }

@@ -8,18 +8,22 @@ use crate::{SessionState, SpanIndex};
 
 /// The spans that contradict a recorded summary.
 pub(crate) fn of_summary(state: &SessionState, summary: SpanIndex) -> BTreeSet<SpanIndex> {
-    let own = state.span(summary).summary.as_ref();
-    let basis = own.into_iter().flat_map(|own| own.covers.iter().chain(&own.cites)).copied();
-    of_basis(state, &basis.collect(), Some(summary))
+    let mut basis = state.behind(summary);
+    basis.remove(&summary);
+    of_basis(state, &basis, Some(summary))
 }
 
-/// The spans that contradict what rests on these spans. Where both sides belong to the basis each
+/// The spans that contradict what rests on these spans, or on what is behind them. Where both sides belong to the basis each
 /// contradicts the other.
 pub(super) fn of_basis(
     state: &SessionState,
     basis: &BTreeSet<SpanIndex>,
     summary: Option<SpanIndex>,
 ) -> BTreeSet<SpanIndex> {
+    if state.contradictions.iter().all(|contradiction| !contradiction.open) {
+        return BTreeSet::new();
+    }
+    let basis: BTreeSet<SpanIndex> = basis.iter().flat_map(|&index| state.behind(index)).collect();
     let belongs = |index: &SpanIndex| basis.contains(index) || Some(*index) == summary;
     let mut against = BTreeSet::new();
     for contradiction in state.contradictions.iter().filter(|c| c.open) {

@@ -95,9 +95,11 @@ struct SoughtInText {
     sought: Sought,
     /// Whether it must be held by some span.
     bound: bool,
-    /// Whether it is stated with a hedge, here or in some span.
+    /// Whether it is stated with a hedge here, or without one in some primary span.
     settled: bool,
+    /// The span that states it with a hedge, or the summary that does at all.
     hedged_in: Option<SpanId>,
+    in_summary: Option<SpanId>,
 }
 
 /// Examines one summary. Give it the content of every span that it wants, then finish.
@@ -115,10 +117,19 @@ pub struct Examiner<'a> {
     work: Work,
 }
 
-/// The spans whose contents examining a summary reads, in the order of recording.
+/// The spans whose contents examining a summary reads, in the order of recording: those that it
+/// covers, what is behind them where they are summaries, and those that it cites.
 pub fn wanted(state: &SessionState, summarize: &Summarize) -> BTreeSet<SpanIndex> {
+    let covered = summarize.covers.iter().filter_map(|id| state.index(id));
     let cited = summarize.claims.iter().flat_map(|claim| claim.sources.iter().map(|s| &s.span));
-    summarize.covers.iter().chain(cited).filter_map(|id| state.index(id)).collect()
+    let mut wanted: BTreeSet<SpanIndex> = cited.filter_map(|id| state.index(id)).collect();
+    for index in covered {
+        wanted.insert(index);
+        if state.span(index).is_summary() {
+            wanted.extend(state.primaries(index));
+        }
+    }
+    wanted
 }
 
 impl<'a> Examiner<'a> {
@@ -155,7 +166,8 @@ impl<'a> Examiner<'a> {
                 let bound = telling(&summarize.text, &sought.anchor)?;
                 let at = sentence_around(&summarize.text, sought.anchor.start..sought.anchor.end);
                 let settled = hedge(&summarize.text[at]).is_some();
-                Some(SoughtInText { sought, bound, settled, hedged_in: None })
+                let (hedged_in, in_summary) = (None, None);
+                Some(SoughtInText { sought, bound, settled, hedged_in, in_summary })
             })
             .collect();
         kept.extend(claimed);
@@ -192,7 +204,7 @@ impl<'a> Examiner<'a> {
         };
         // What is no text holds no words.
         let Ok(text) = std::str::from_utf8(bytes) else { return self.misquoted(index) };
-        let named = self.covered.contains(&index) && !span.is_summary();
+        let named = self.covered.contains(&index);
         if !self.citing.contains_key(&index) && self.in_text.is_empty() {
             if named {
                 self.name(state, span, text, identifiers(text));
@@ -231,6 +243,11 @@ impl<'a> Examiner<'a> {
             let Anchor { kind, start, end } = place.sought.anchor;
             let words = &self.summarize.text[start..end];
             if (place.sought.found && place.settled) || !source.held.holds(kind, words) {
+                continue;
+            }
+            if span.is_summary() {
+                // Its prose is no source: what is behind it is read as well.
+                place.in_summary.get_or_insert_with(|| span.id.clone());
                 continue;
             }
             place.sought.found = true;
@@ -288,7 +305,13 @@ impl<'a> Examiner<'a> {
 
     /// What was shown, with up to this many of the identifiers left out.
     pub fn finish_telling(self, stored: StoredClaims, most: usize) -> Examination {
-        let Self { mut facts, sought, in_text, identifiers, work, .. } = self;
+        let Self { mut facts, sought, mut in_text, identifiers, work, .. } = self;
+        // What only a summary says can be second-hand from a span that is gone; else it is made up.
+        let gone = !facts.unreadable.is_empty();
+        for place in in_text.iter_mut().filter(|place| gone && !place.sought.found) {
+            place.sought.found = place.in_summary.is_some();
+            place.hedged_in = place.in_summary.take();
+        }
         for (facts, sought) in facts.claims.iter_mut().zip(sought) {
             facts.missing = innermost(sought.iter().filter(|s| !s.found).map(range_of).collect());
         }
@@ -321,12 +344,17 @@ fn seek(state: &SessionState, text: &str) -> Vec<Sought> {
     sought
 }
 
-/// Whether an anchor is the id of a span of the session, or its handle.
+/// Whether an anchor is the id of a span of the session, or its handle. Only words that look like ids
+/// are: whoever records a span gives it any name, and a name proves nothing.
 fn names_span(state: &SessionState, text: &str, anchor: &Anchor) -> bool {
     let words = anchor.of(text);
-    let id = words.split('@').next().unwrap_or(words);
-    !matches!(anchor.kind, AnchorKind::Number | AnchorKind::Quote | AnchorKind::Command)
-        && state.by_id.contains_key(id)
+    let (id, digest) = words.split_once('@').unwrap_or((words, ""));
+    let looks_like_one =
+        matches!(anchor.kind, AnchorKind::RequestId | AnchorKind::Uuid | AnchorKind::Identifier);
+    (looks_like_one || !digest.is_empty())
+        && state.by_id.get(id).is_some_and(|&index| {
+            digest.is_empty() || state.span(index).handle().to_string() == words
+        })
 }
 
 /// What an anchor of the summary's text, beside its claims, is held to: none, to nothing; true, to

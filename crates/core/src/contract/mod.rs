@@ -13,6 +13,8 @@ mod standing;
 mod tags;
 mod words;
 
+use std::collections::HashSet;
+
 use crate::command::Summarize;
 use crate::event::Claim;
 use crate::state::SpanState;
@@ -37,9 +39,11 @@ pub(crate) struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// The covered spans that the session knows.
+    /// The covered spans that the session knows, each once.
     pub(crate) fn covered(&self) -> impl Iterator<Item = SpanIndex> + '_ {
-        self.summarize.covers.iter().filter_map(|id| self.state.index(id))
+        let mut seen = HashSet::new();
+        let known = self.summarize.covers.iter().filter_map(|id| self.state.index(id));
+        known.filter(move |index| seen.insert(*index))
     }
 
     /// The spans that the claims cite, as far as the session knows them; with repetitions.
@@ -82,6 +86,11 @@ impl Case<'_> {
     /// The sentence that tells the author what to change.
     pub(crate) fn sentence(&self, finding: &crate::Finding) -> String {
         advice::sentence(self, finding)
+    }
+
+    /// The covered spans, each once, in the order in which they are named.
+    pub(crate) fn covers(&self) -> Vec<SpanId> {
+        self.covered().map(|index| self.state.span(index).id.clone()).collect()
     }
 
     /// The recorded spans that the claims cite, each once.

@@ -142,11 +142,14 @@ fn anchor_not_in_source(case: &Case<'_>, index: usize, claim: &Claim, found: &mu
     }
 }
 
-/// A summary says something and claims something.
+/// A summary says something and claims something, each claim in words.
 fn empty_summary(case: &Case<'_>, found: &mut Found) {
     if case.summarize.text.trim().is_empty() || case.summarize.claims.is_empty() {
         found.push(Finding::new(FindingCode::EmptySummary));
     }
+    let claims = case.summarize.claims.iter().enumerate();
+    let empty = claims.filter(|(_, claim)| claim.text.trim().is_empty());
+    found.extend(empty.map(|(index, _)| Finding::new(FindingCode::EmptySummary).claim(index)));
 }
 
 /// The text holds nothing that neither its claims nor the spans hold.

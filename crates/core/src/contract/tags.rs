@@ -40,6 +40,8 @@ fn line(state: &SessionState, claim: &Claim) -> String {
     };
     // Across lines a claim would look like prose of the summary again.
     let mut text = claim.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Nor may it close its own brackets.
+    text = text.replace('[', "(").replace(']', ")");
     if text.len() > LONGEST {
         text.truncate(text.floor_char_boundary(LONGEST));
         text.push('…');

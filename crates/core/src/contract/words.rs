@@ -114,22 +114,29 @@ pub(super) fn hedged_around(
         if !work.allow(text) {
             return false;
         }
-        let found = memchr::memmem::find_iter(text.as_bytes(), quote.as_bytes())
-            .map(|at| at..at + quote.len());
-        if let Some(hedged) = all_hedged(text, found, work) {
-            return hedged;
-        }
-        // Found only with its white space evened out: it carries the hedge itself or its anchors do.
-        if hedge(quote).is_some() {
+        let hedged = if memchr::memmem::find(text.as_bytes(), quote.as_bytes()).is_some() {
+            all_hedged(text, places_of(text, quote), work)
+        } else {
+            let (text, quote) = (evened(text), evened(quote));
+            all_hedged(&text, places_of(&text, quote.trim()), work)
+        };
+        if hedged == Some(true) {
             return true;
         }
     }
-    anchors.iter().any(|&(kind, words)| {
+    // What stands in the quote was looked at there.
+    let quoted = |words: &str| quote.is_some_and(|quote| quote.contains(words));
+    anchors.iter().filter(|(_, words)| !quoted(words)).any(|&(kind, words)| {
         all_hedged(text, source.held.places(kind, words), work).unwrap_or(false)
     })
 }
 
-/// Whether all of these places stand in hedged sentences; none if there is no place.
+fn places_of<'a>(text: &'a str, quote: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
+    let found = memchr::memmem::find_iter(text.as_bytes(), quote.as_bytes());
+    found.map(|at| at..at + quote.len())
+}
+
+/// Whether all of these places stand in hedged sentences; none if nothing is stated there.
 fn all_hedged(
     text: &str,
     places: impl Iterator<Item = Range<usize>>,
@@ -141,6 +148,10 @@ fn all_hedged(
         let first = sentence_around(text, place.start..place.start);
         let last = sentence_around(text, place.end..place.end);
         let whole = first.start.min(place.start)..last.end.max(place.end);
+        // Who asks about something does not state it.
+        if text[whole.clone()].trim_end().ends_with('?') {
+            continue;
+        }
         if !work.allow(&text[whole.clone()]) || hedge(&text[whole]).is_none() {
             return Some(false);
         }

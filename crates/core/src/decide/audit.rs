@@ -89,6 +89,9 @@ fn findings(state: &SessionState, summary: &SpanState, auditor: &Principal) -> V
     let (secondary, raw): (Vec<_>, Vec<_>) = readable.partition(|&i| state.span(i).is_summary());
     // Where nothing primary is left, the summaries behind it are what can be read.
     let needed = if raw.is_empty() { secondary } else { raw };
+    if needed.is_empty() {
+        return vec![Finding::new(FindingCode::AuditorWithoutEvidence)];
+    }
     needed
         .into_iter()
         .filter(|&index| state.read_by(index, auditor).is_none())

@@ -62,7 +62,7 @@ pub(super) fn decide(
             Some(span)
                 if span.is_summary()
                     && span.digest == summarize.digest
-                    && state.covers(span) == summarize.covers
+                    && state.covers(span) == case.covers()
                     && span.stored_claims() == Some(&facts.stored) =>
             {
                 let status = span.summary_status().unwrap_or(SummaryStatus::Accepted);
@@ -94,7 +94,7 @@ pub(super) fn decide(
     if status != SummaryStatus::Rejected || refused_before < SUMMARY_ATTEMPTS {
         events.push(Event::SummaryRecorded(SummaryRecorded {
             span: id.clone(),
-            covers: summarize.covers.clone(),
+            covers: case.covers(),
             digest: summarize.digest,
             bytes: summarize.text.len() as u64,
             tokens: case.tokens(),
@@ -114,6 +114,12 @@ pub(super) fn decide(
     }
     let version = state.version + events.len() as u64;
     let mut reply = reply(&case, &id, status, &found, version, state);
+    // An attempt that is not recorded has no name of its own.
+    if events.is_empty()
+        && let Some(last) = state.last_refused(&summarize.covers)
+    {
+        (reply.summary, reply.handle) = (last.id.clone(), last.handle());
+    }
     if status == SummaryStatus::Rejected {
         let refused = refused_before.saturating_add(1);
         reply.attempts_left = SUMMARY_ATTEMPTS.saturating_sub(refused);

@@ -59,8 +59,8 @@ pub struct SessionState {
     pub(crate) used_tokens: u64,
     /// Who has read which span as evidence.
     pub(crate) readings: BTreeMap<SpanIndex, Vec<Reading>>,
-    /// Refused attempts to summarise, by the set of spans that they cover.
-    pub(crate) attempts: BTreeMap<[u8; 16], u32>,
+    /// Refused attempts to summarise, by the set of spans that they cover: how many, and the last.
+    pub(crate) attempts: BTreeMap<[u8; 16], (u32, SpanIndex)>,
     /// The last refused attempt for each id that one asked for.
     pub(crate) refused: BTreeMap<SpanId, SpanIndex>,
     /// Those who have recorded spans or pruned here.

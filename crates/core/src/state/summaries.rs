@@ -48,7 +48,12 @@ impl SessionState {
 
     /// How many attempts to summarise these spans were refused.
     pub(crate) fn refused_attempts(&self, covers: &[SpanId]) -> u32 {
-        self.attempts.get(&covered_set(covers)).copied().unwrap_or(0)
+        self.attempts.get(&covered_set(covers)).map_or(0, |(refused, _)| *refused)
+    }
+
+    /// The last refused attempt to summarise these spans.
+    pub(crate) fn last_refused(&self, covers: &[SpanId]) -> Option<&SpanState> {
+        self.attempts.get(&covered_set(covers)).map(|(_, last)| self.span(*last))
     }
 
     /// The summary of this id; of an id that only refused attempts have asked for, the last of them.
@@ -65,8 +70,9 @@ impl SessionState {
         let (covers, cites) = (known(&event.covers), known(&event.cites));
         let set = covered_set(&event.covers);
         if event.status == SummaryStatus::Rejected {
+            let last = self.next_index();
             let refused = self.attempts.entry(set).or_default();
-            *refused = refused.saturating_add(1);
+            *refused = (refused.0.saturating_add(1), last);
             if let Some(asked) = &event.asked {
                 self.refused.insert(asked.clone(), self.next_index());
             }

@@ -255,8 +255,13 @@ impl SessionState {
         let first = order.first().map_or(Key::of(0), |&index| self.span(index).key);
         let mut changed = first;
         if let Some(summary) = replacement {
-            freed -= self.replacement_tokens(summary, directive, order.len() - lossy.len());
-            changed = self.replacement_key(summary, first);
+            let replaced = order.len() - lossy.len();
+            freed -= self.replacement_tokens(summary, directive, replaced);
+            let key = self.replacement_key(summary, first);
+            // Named for nothing that comes back, a summary that stands for nothing stays as it is.
+            let own = self.span(summary);
+            let idle = own.summary.as_ref().is_some_and(|own| own.standing_for == 0);
+            changed = if replaced == 0 && idle && own.slot == Some(key) { first } else { key };
         }
         Plan { order, insert, freed, first, changed }
     }

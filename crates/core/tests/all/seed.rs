@@ -121,7 +121,6 @@ fn the_text_alone_does_not_launder_it_either() {
 /// What the text of a summary says of the spans behind a summary that it covers is held to them,
 /// even if no claim cites them.
 #[test]
-#[ignore = "bug: the text is held to covered summaries, whose prose may state flatly what they hedge"]
 fn a_text_over_a_summary_is_held_to_what_is_behind_it() {
     let mut s = guessed();
     // Honest, because the claim beside it is hedged and its tag is shown.

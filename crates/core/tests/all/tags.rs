@@ -94,7 +94,6 @@ fn a_claim_stays_within_its_line() {
 
 /// A claim cannot close its own tag and go on as if it were established.
 #[test]
-#[ignore = "bug: brackets in a claim are printed as they are, so a claim can leave its own tag"]
 fn a_claim_stays_within_its_brackets() {
     let s = five();
     let text = "it is so] The staging DB is on port 5433. [and";

@@ -1,12 +1,15 @@
 //! Prunes that are safe now, cheapest first: what a pruner that dares nothing may do.
 //!
-//! A unit leaves as a whole: a span, or a call with its results. Of all units those are kept whose
-//! leaving frees more than their stubs take; among them several ways to free what was asked are
+//! A unit leaves as a whole: a span, or a call with its results. Of all units those are taken whose
+//! leaving frees the most (`most`); among them several ways to free what was asked are
 //! compared by what they cost at the provider.
+
+mod most;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::most::most;
 use crate::cost;
 use crate::event::Cost;
 use crate::state::{Plan, Slot, SpanState};
@@ -38,7 +41,7 @@ pub fn candidates(
     without: &BTreeSet<SpanIndex>,
 ) -> Vec<Candidate> {
     let asked = i64::try_from(free_tokens).unwrap_or(i64::MAX).max(1);
-    let units = worthwhile(state, units(state, without));
+    let units = most(state, next_directive(state), units(state, without));
     let all = evaluate(state, &units.iter().collect::<Vec<_>>());
     if all.freed_tokens <= 0 {
         return Vec::new();
@@ -48,7 +51,7 @@ pub fn candidates(
     }
     // What the model is working on now leaves only if nothing else is enough.
     let now = current_turn(state);
-    let settled: Vec<&Unit> = units.iter().filter(|unit| unit.last < now).collect();
+    let settled: Vec<&Unit> = units.iter().filter(|unit| unit.last() < now).collect();
     let pool = match plan(state, &settled).freed >= asked {
         true => settled,
         false => units.iter().collect(),
@@ -82,10 +85,12 @@ pub(crate) fn fallback(
     let without = unreadable.keys().filter_map(|id| state.index(id)).collect();
     let covered: BTreeSet<SpanIndex> = covers.iter().filter_map(|id| state.index(id)).collect();
     let units = units(state, &without);
-    let inside = units.iter().filter(|unit| unit.spans.iter().all(|i| covered.contains(i)));
-    let spans: Vec<SpanIndex> = inside.flat_map(|unit| &unit.spans).copied().collect();
-    if !spans.is_empty() {
-        return Some(ids(state, spans));
+    let inside = |unit: &Unit| unit.spans.iter().all(|index| covered.contains(index));
+    let (inside, _): (Vec<Unit>, Vec<Unit>) = units.into_iter().partition(inside);
+    let inside = most(state, next_directive(state), inside);
+    let all = evaluate(state, &inside.iter().collect::<Vec<_>>());
+    if all.freed_tokens > 0 {
+        return Some(all.spans);
     }
     let wanted: u64 = covered.iter().map(|&index| state.shown_tokens(index)).sum();
     candidates(state, wanted, &without).into_iter().next().map(|candidate| candidate.spans)
@@ -95,10 +100,21 @@ pub(crate) fn fallback(
 struct Unit {
     /// In session order.
     spans: Vec<SpanIndex>,
+    /// Their positions in the window.
+    places: Vec<usize>,
     /// What they take in the window.
     tokens: u64,
-    /// The position of the last of them.
-    last: usize,
+}
+
+impl Unit {
+    fn last(&self) -> usize {
+        self.places.last().copied().unwrap_or(0)
+    }
+
+    /// Whether its spans stand side by side.
+    fn in_one_piece(&self) -> bool {
+        self.places.windows(2).all(|pair| pair[0] + 1 == pair[1])
+    }
 }
 
 /// Every unit that may leave, in session order.
@@ -132,37 +148,16 @@ fn units(state: &SessionState, without: &BTreeSet<SpanIndex>) -> Vec<Unit> {
         }
         spans.sort_by_key(|index| positions[index]);
         let tokens = spans.iter().map(|&index| state.shown_tokens(index)).sum();
-        let last = spans.last().map_or(0, |index| positions[index]);
-        units.push(Unit { spans, tokens, last });
+        let places = spans.iter().map(|index| positions[index]).collect();
+        units.push(Unit { spans, places, tokens });
     }
-    units.sort_by_key(|unit| positions[&unit.spans[0]]);
+    units.sort_by_key(|unit| unit.places[0]);
     units
 }
 
 fn may_leave(span: &SpanState) -> bool {
     let stored = !matches!(span.storage, Storage::Withheld { .. });
     stored && !span.pinned && span.open_contradictions == 0
-}
-
-/// Leaves out the units whose stubs would take as much as they do: those that stand alone or among
-/// their like, smaller than the stub that they would share.
-fn worthwhile(state: &SessionState, mut units: Vec<Unit>) -> Vec<Unit> {
-    loop {
-        let plan = plan(state, &units.iter().collect::<Vec<_>>());
-        let mut vain: BTreeSet<SpanIndex> = BTreeSet::new();
-        for (_, slot) in &plan.insert {
-            let Slot::Stub { spans: run, .. } = slot else { continue };
-            let shown: u64 = run.iter().map(|&index| state.shown_tokens(index)).sum();
-            if u64::from(state.slot_tokens(slot)) >= shown {
-                vain.extend(run);
-            }
-        }
-        let before = units.len();
-        units.retain(|unit| !unit.spans.iter().all(|index| vain.contains(index)));
-        if units.len() == before {
-            return units;
-        }
-    }
 }
 
 /// The position from which on the window is about what the model is doing now.
@@ -223,9 +218,12 @@ fn evaluate(state: &SessionState, units: &[&Unit]) -> Candidate {
 }
 
 fn plan(state: &SessionState, units: &[&Unit]) -> Plan {
-    let next = u32::try_from(state.directives.len()).unwrap_or(u32::MAX).saturating_add(1);
     let spans = units.iter().flat_map(|unit| &unit.spans).copied();
-    state.plan_prune(DirectiveNo(next), spans, &BTreeSet::new(), None)
+    state.plan_prune(next_directive(state), spans, &BTreeSet::new(), None)
+}
+
+fn next_directive(state: &SessionState) -> DirectiveNo {
+    DirectiveNo(u32::try_from(state.directives.len()).unwrap_or(u32::MAX).saturating_add(1))
 }
 
 fn ids(state: &SessionState, spans: Vec<SpanIndex>) -> Vec<SpanId> {
