@@ -114,6 +114,13 @@ pub struct Prune {
     pub dry_run: bool,
 }
 
+impl Summarize {
+    /// The bytes of its text and of its claims, with their quotes and the names of their sources.
+    pub fn words(&self) -> usize {
+        self.text.len() + self.claims.iter().map(Claim::words).sum::<usize>()
+    }
+}
+
 impl Command {
     /// The spans whose stored copies must be read back before this command can be decided. A summary
     /// is examined apart: what it rests on can be large.

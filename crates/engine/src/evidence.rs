@@ -35,9 +35,11 @@ pub(crate) fn gather(
     Ok(evidence)
 }
 
-/// The bytes that examining a summary reads.
+/// The bytes that examining a summary reads: spans, and what it says itself.
 pub(crate) fn examined_bytes(state: &SessionState, summarize: &Summarize) -> u64 {
-    wanted(state, summarize).iter().map(|&index| state.span(index).bytes).sum()
+    let spans = wanted(state, summarize);
+    let spans: u64 = spans.iter().map(|&index| state.span(index).bytes).sum();
+    spans.saturating_add(summarize.words() as u64)
 }
 
 /// Examines a summary: reads what it covers and cites back, one span after the other. `omitted`: how

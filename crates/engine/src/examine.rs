@@ -2,10 +2,11 @@
 //! everybody else's writes up; small ones are examined by the writer itself, so that a client's
 //! commands keep their order.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
-use lacuna_core::{Command, Refusal};
+use lacuna_core::{Command, Refusal, SpanIndex, wanted};
 use lacuna_store::Store;
 
 use crate::reader::Reader;
@@ -14,8 +15,16 @@ use crate::{Callback, EngineError, Request, evidence};
 
 /// Summaries that may wait; further ones are answered `overloaded`.
 const WAITING: usize = 64;
-/// Up to this many bytes the writer examines by itself: some milliseconds.
+/// Up to this many bytes, of spans, text and claims together, the writer examines by itself: some
+/// milliseconds.
 pub(crate) const INLINE_BYTES: u64 = 1 << 20;
+
+/// What examining a summary apart has shown.
+pub(crate) struct Examined {
+    pub(crate) examination: Box<lacuna_core::Examination>,
+    /// The spans that were read. One that was recorded since is missing: then it is done again.
+    pub(crate) read: BTreeSet<SpanIndex>,
+}
 
 /// A summary to examine.
 pub(crate) struct Job {
@@ -61,7 +70,7 @@ pub(crate) struct Examination {
 impl Examination {
     pub(crate) fn run(self) {
         while let Ok(Job { request, callback }) = self.jobs.recv() {
-            let examined = self.examine(&request).map(Box::new);
+            let examined = self.examine(&request);
             let message = Message::Examined(request, callback, examined);
             // A writer that has ended takes nothing any more.
             if let Err(refused) = self.inbox.send(message)
@@ -72,13 +81,15 @@ impl Examination {
         }
     }
 
-    fn examine(&self, request: &Request) -> Result<lacuna_core::Examination, EngineError> {
+    fn examine(&self, request: &Request) -> Result<Examined, EngineError> {
         let Command::Summarize(summarize) = &request.command else {
             return Err(Refusal::BadRequest("only summaries are examined".into()).into());
         };
         let state = self.reader.state(&request.session)?;
         let unknown = || Refusal::UnknownSession(request.session.to_string());
         let state = state.ok_or_else(unknown)?;
-        Ok(evidence::examine(&self.store, &state, summarize, None)?)
+        let read = wanted(&state, summarize);
+        let examination = evidence::examine(&self.store, &state, summarize, None)?;
+        Ok(Examined { examination: Box::new(examination), read })
     }
 }

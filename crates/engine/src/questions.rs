@@ -17,8 +17,9 @@ use crate::{EngineError, Journal, Request};
 
 /// Identifiers left out by a summary that an account of it tells.
 const ACCOUNT: usize = 100_000;
-/// Times that suggestions are made anew because a copy could not be read back.
-const SUGGESTIONS: usize = 16;
+/// Times that suggestions are made anew because a copy could not be read back, before every copy is
+/// looked at.
+const SUGGESTIONS: usize = 4;
 /// What the window shows behind a summary whose claims cannot be read.
 const NO_CLAIMS: &str = "[its claims cannot be read; nothing in it is established]";
 
@@ -272,11 +273,19 @@ impl Journal {
     ) -> Result<(Arc<SessionState>, Vec<Candidate>), EngineError> {
         let state = self.state(key)?;
         let (mut without, mut sound) = (BTreeSet::new(), BTreeSet::new());
-        for _ in 0..SUGGESTIONS {
+        for round in 1.. {
             let found = candidates(&state, free_tokens, &without);
-            let spans = found.iter().flat_map(|candidate| &candidate.spans);
-            let new: BTreeSet<&SpanId> = spans.filter(|id| !sound.contains(*id)).collect();
-            let new: Vec<SpanId> = new.into_iter().cloned().collect();
+            let mut new: BTreeSet<SpanId> =
+                found.iter().flat_map(|candidate| &candidate.spans).cloned().collect();
+            if round == SUGGESTIONS {
+                // So much is damaged that looking at everything is the shorter way.
+                let shown = state
+                    .entries()
+                    .filter(|entry| matches!(entry.kind, EntryKind::Span | EntryKind::Summary));
+                new.extend(shown.map(|entry| state.span(entry.spans[0]).id.clone()));
+            }
+            new.retain(|id| !sound.contains(id));
+            let new: Vec<SpanId> = new.into_iter().collect();
             let evidence = evidence::gather(&self.store, &state, &new)?;
             let before = without.len();
             for id in new {
@@ -290,7 +299,7 @@ impl Journal {
                 return Ok((state, found));
             }
         }
-        Ok((state, Vec::new()))
+        unreachable!("after a look at every copy no other one is found damaged")
     }
 }
 

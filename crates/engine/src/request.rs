@@ -45,8 +45,10 @@ impl Request {
         };
         BASE + match &self.command {
             Command::Append { spans } => spans.iter().map(span).sum(),
-            Command::Summarize(Summarize { text, covers, claims, .. }) => {
-                text.len() + 64 * covers.len() + BASE * claims.len()
+            Command::Summarize(summarize) => {
+                let Summarize { covers, claims, .. } = summarize;
+                let sources = claims.iter().map(|claim| claim.sources.len()).sum::<usize>();
+                summarize.words() + 64 * (covers.len() + sources) + BASE * claims.len()
             }
             other => 64 * other.needs_evidence().len(),
         }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crossbeam_channel::Receiver;
-use lacuna_core::{Command, Context, Examination, SessionKey, SessionState, decide};
+use lacuna_core::{Command, Context, Examination, SessionKey, SessionState, decide, wanted};
 use lacuna_store::{Snapshot, Store, StoreError};
 
 use crate::again::{Again, Resent};
 use crate::batch::{Author, Batch};
 use crate::cache::{Cache, Holds};
 use crate::evidence;
-use crate::examine::{Examining, INLINE_BYTES};
+use crate::examine::{Examined, Examining, INLINE_BYTES};
 use crate::stats::Counters;
 use crate::{Callback, Done, EngineError, Options, Request};
 
@@ -34,7 +34,7 @@ pub(crate) enum Message {
     /// A command and where its answer goes.
     Command(Box<Request>, Callback),
     /// A summary that was examined apart from the writer.
-    Examined(Box<Request>, Callback, Result<Box<Examination>, EngineError>),
+    Examined(Box<Request>, Callback, Result<Examined, EngineError>),
     /// Write snapshots of everything, checkpoint, and end.
     Stop,
 }
@@ -143,8 +143,9 @@ impl Writer {
             }
             Message::Examined(request, callback, examined) => {
                 self.examined_apart -= 1;
+                self.waiting_bytes.fetch_sub(request.size(), Ordering::Relaxed);
                 match examined {
-                    Ok(examined) => self.handle(request, callback, Some(*examined), batch)?,
+                    Ok(examined) => self.handle(request, callback, Some(examined), batch)?,
                     Err(error) => batch.reply(callback, Err(error)),
                 }
             }
@@ -171,7 +172,7 @@ impl Writer {
         &mut self,
         request: Box<Request>,
         callback: Callback,
-        examined: Option<Examination>,
+        examined: Option<Examined>,
         batch: &mut Batch,
     ) -> Result<(), StoreError> {
         let key = request.session.clone();
@@ -202,13 +203,21 @@ impl Writer {
             return Ok(());
         }
         if let Command::Summarize(summarize) = &request.command
-            && examined.is_none()
             && let Ok(Some(Staged { state, .. })) = self.staged(&key)
-            && evidence::examined_bytes(state, summarize) > INLINE_BYTES
+            && match &examined {
+                None => evidence::examined_bytes(state, summarize) > INLINE_BYTES,
+                // Each time it names at least one more span that is recorded by now.
+                Some(examined) => examined.read != wanted(state, summarize),
+            }
         {
-            self.examined_apart += usize::from(self.examining.hand_in(request, callback));
+            let size = request.size();
+            if self.examining.hand_in(request, callback) {
+                self.waiting_bytes.fetch_add(size, Ordering::Relaxed);
+                self.examined_apart += 1;
+            }
             return Ok(());
         }
+        let examined = examined.map(|examined| *examined.examination);
         let answer = self.decide(&key, &request, examined, batch)?;
         batch.reply(callback, answer);
         Ok(())

@@ -44,10 +44,19 @@ impl PayloadReader {
         Ok(Self { packs, chunks, last: None })
     }
 
-    /// Reads a span's content back and compares its digest.
+    /// Reads a span's content back and compares its digest. A summary is whole only with its claims:
+    /// without them nobody can tell what its words are worth.
     pub fn read_span(&mut self, span: &SpanState) -> Result<Stored, StoreError> {
-        let behind = span.stored_claims().map_or(0, |claims| claims.bytes);
-        self.read_text(span.seq, &span.digest, span.bytes, behind)
+        let Some(claims) = span.stored_claims() else {
+            return self.read(span.seq, &span.digest, span.bytes);
+        };
+        let text = self.read_text(span.seq, &span.digest, span.bytes, claims.bytes)?;
+        if matches!(text, Stored::Whole(_))
+            && let Some(Stored::Damaged(why)) = self.read_claims(span.seq, span.bytes, claims)?
+        {
+            return Ok(Stored::Damaged(format!("its claims: {why}")));
+        }
+        Ok(text)
     }
 
     /// Reads the claims behind a summary's text of this length back and compares their digest; none

@@ -5,7 +5,9 @@ use crate::command::Summarize;
 use crate::contract::{Case, Examination, Omitted, findings};
 use crate::event::{Alert, AlertRaised, SummaryRecorded, SummaryStatus};
 use crate::refusal::list;
-use crate::{Context, Contract, Event, Finding, Handle, Refusal, SessionState, SpanId, suggest};
+use crate::{
+    Claim, Context, Contract, Event, Finding, Handle, Refusal, SessionState, SpanId, suggest,
+};
 
 /// Attempts to summarise the same spans that may be refused before the mechanical prune is offered.
 pub const SUMMARY_ATTEMPTS: u32 = 3;
@@ -144,6 +146,8 @@ pub(super) fn reply_again(
     let case = Case { state: before, summarize: command, author: by, facts };
     let mut reply = reply(&case, &event.span, event.status, &event.findings, version, before);
     reply.depth = event.depth;
+    // What was counted then, whatever can still be read.
+    reply.omitted_total = event.identifiers - event.identifiers_kept;
     if event.status == SummaryStatus::Rejected {
         let refused = before.refused_attempts(&command.covers).saturating_add(1);
         reply.attempts_left = SUMMARY_ATTEMPTS.saturating_sub(refused);
@@ -201,17 +205,7 @@ fn bounds(summarize: &Summarize, context: &Context) -> Result<(), Refusal> {
     }
     let covers = summarize.covers.len();
     bound("spans in covers", covers, limits.spans_per_directive, "summarise in steps")?;
-    let claim_bytes = summarize
-        .claims
-        .iter()
-        .map(|claim| {
-            let quotes = claim
-                .sources
-                .iter()
-                .map(|s| s.span.as_str().len() + s.quote.as_ref().map_or(0, String::len));
-            claim.text.len() + quotes.sum::<usize>()
-        })
-        .sum();
+    let claim_bytes = summarize.claims.iter().map(Claim::words).sum();
     bound("claims, in bytes", claim_bytes, limits.claim_bytes, "make fewer or shorter claims")?;
     let text_bytes = summarize.text.len() as u64;
     if text_bytes > limits.span_bytes {

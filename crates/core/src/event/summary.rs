@@ -39,6 +39,15 @@ pub struct Claim {
     pub sources: Vec<ClaimSource>,
 }
 
+impl Claim {
+    /// The bytes of its text, its quotes and the names of its sources.
+    pub fn words(&self) -> usize {
+        let source =
+            |s: &ClaimSource| s.span.as_str().len() + s.quote.as_ref().map_or(0, String::len);
+        self.text.len() + self.sources.iter().map(source).sum::<usize>()
+    }
+}
+
 /// Where a summary's claims are kept: behind its text, in the same payload. They are content, so
 /// the event commits to them and does not hold them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
