@@ -1,6 +1,8 @@
 //! Where things are: addresses, hosts, paths.
 
-use crate::text::letters::{AT, COLON, DASH, DIGIT, LETTERS, UNDER, UPPER, classes};
+use crate::text::letters::{
+    AT, COLON, DASH, DIGIT, LETTERS, LOWER, PLUS, TILDE, UNDER, UPPER, classes,
+};
 use crate::text::lists::{is_extension, is_folder, is_label, is_top_level};
 use crate::text::shape::extension;
 
@@ -94,6 +96,21 @@ pub(super) fn port_of(bytes: &[u8]) -> Option<usize> {
         && !is_label(host);
     let named = host.eq_ignore_ascii_case(b"localhost") || ip(host) || is_host(host);
     (named || plain).then_some(colon)
+}
+
+/// Whether a run with slashes is data in base64: long, of all kinds of letters, with a sign that paths
+/// rarely have, or with a stretch that no name has.
+pub(super) fn is_base64(bytes: &[u8], all: u16) -> bool {
+    const MIXED: u16 = LOWER | UPPER | DIGIT;
+    let stretch = |part: &[u8]| {
+        part.len() >= 32
+            && classes(part) & MIXED == MIXED
+            && part.iter().all(u8::is_ascii_alphanumeric)
+    };
+    bytes.len() >= 40
+        && all & MIXED == MIXED
+        && (all & (PLUS | TILDE) != 0
+            || bytes.split(|b| *b == b'/').any(stretch) && extension(bytes).is_none())
 }
 
 /// Whether a run with slashes is a path. Words that are joined by slashes mostly are not.

@@ -2,11 +2,11 @@
 
 use crate::text::anchor::{Anchor, AnchorKind};
 use crate::text::letters::{
-    AT, BACK, COLON, COMMA, DASH, DIGIT, LETTERS, LOWER, PLUS, SLASH, TILDE, UPPER, classes,
+    AT, BACK, COLON, COMMA, DASH, DIGIT, LETTERS, LOWER, SLASH, UPPER, classes,
 };
 use crate::text::lists::{is_extension, number_word};
 use crate::text::moment::moment;
-use crate::text::place::{email, ip, ip6, is_path, port_of};
+use crate::text::place::{email, ip, ip6, is_base64, is_path, port_of};
 use crate::text::shape::{extension, number_length};
 
 /// The components from its end by which a longer path or name is still known.
@@ -280,15 +280,13 @@ impl<'a> Runs<'a> {
                 return self.part(AnchorKind::Host, start, start + slash);
             }
         }
+        let closes_a_tag = run[0] == b'/' && start > 0 && self.bytes[start - 1] == b'<';
+        if closes_a_tag || is_base64(run, all) {
+            // No part of it is a name.
+            return;
+        }
         if is_path(run, all) {
             return self.path(start, end);
-        }
-        if end - start >= 40
-            && all & (LOWER | UPPER | DIGIT) == LOWER | UPPER | DIGIT
-            && all & (PLUS | TILDE) != 0
-        {
-            // Base64: no part of it is a name.
-            return;
         }
         self.each(start, end, b"/\\", Self::token_of);
     }

@@ -280,3 +280,20 @@ fn anchors_of_stack_traces() {
         ),
     ]);
 }
+
+/// What transcripts are full of: tags of their harness, and signatures of reasoning.
+#[test]
+fn closing_tags_and_base64_are_no_paths() {
+    let signature = "EtgGCkYICxgCKkD/ad0BUvIRx2u97frWwSOD0tCQwuEG9q3yVYvbRdq3NmW5kX/8Zq1";
+    for text in [
+        "<system-reminder>Be brief.</system-reminder>",
+        "</command-name></command-args>",
+        &format!("{{\"signature\": \"{signature}\"}}"),
+    ] {
+        let found = anchors(text).filter(|anchor| anchor.kind != AnchorKind::Quote);
+        let found: Vec<&str> = found.map(|anchor| anchor.of(text)).collect();
+        assert_eq!(found, Vec::<&str>::new(), "{text}");
+    }
+    let path = "see /home/dev/Work/AKey29/x";
+    assert!(anchors(path).any(|anchor| anchor.of(path) == "/home/dev/Work/AKey29/x"));
+}
