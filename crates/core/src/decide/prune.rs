@@ -298,7 +298,8 @@ fn judge_replacement(
         Standing::Unaudited => (
             Some(RejectReason::SummaryNotAudited),
             format!(
-                "you wrote {summary} and nobody else has passed it: let another principal audit it,                  or prune with it"
+                "you wrote {summary} and nobody else has passed it: let another principal audit it, \
+                 or prune with it"
             ),
         ),
     };

@@ -6,6 +6,7 @@ use lacuna_wire::session::{
     PruneRequest, SpanBody, SummarizeReply, SummarizeRequest, WindowReply, WindowRequest,
 };
 
+use super::guess::{self, Guess};
 use super::story::{BLOCK, DIGEST, IDENTIFIER, spans};
 use crate::args::Global;
 use crate::backend::Backend;
@@ -37,7 +38,7 @@ fn suffix() -> String {
     digest.as_str()[..8].to_owned()
 }
 
-struct Demo<'a> {
+pub(super) struct Demo<'a> {
     backend: &'a Backend,
     suffix: String,
 }
@@ -60,6 +61,7 @@ impl Demo<'_> {
         let kept = self.with_payload(global)?;
         let lost = self.without_payload(global)?;
         let never = self.never_seen(&kept)?;
+        let guess = guess::tell(self)?;
         if global.json {
             let endings = [&kept, &lost, &never].map(|ending| {
                 serde_json::json!({
@@ -69,7 +71,15 @@ impl Demo<'_> {
                     "answer": ending.reply,
                 })
             });
-            println!("{}", serde_json::json!({ "question": QUESTION, "endings": endings }));
+            let guess = serde_json::json!({
+                "said": guess::SAID,
+                "flat": guess.flat,
+                "honest": guess.honest,
+                "own_prune": guess.own_prune,
+            });
+            let told =
+                serde_json::json!({ "question": QUESTION, "endings": endings, "guess": guess });
+            println!("{told}");
             return Ok(());
         }
         println!();
@@ -88,6 +98,8 @@ impl Demo<'_> {
         println!("{}", table(&["case", "in the window", "asked", "answer", ""], &[], rows.into()));
         println!();
         println!("Three different answers, none of them empty. {}", good("That is the point."));
+        println!();
+        show_guess(&guess);
         println!("next: lacuna import FILE --journal DIR, or lacuna serve");
         Ok(())
     }
@@ -153,7 +165,7 @@ impl Demo<'_> {
 
     /// A name that was never seen is told apart from both.
     fn never_seen(&self, other: &Ending) -> Result<Ending, Failure> {
-        let session = format!("demo-kept-{}", self.suffix);
+        let session = self.session("kept");
         let asked = "block_99".to_owned();
         let reply = self.expand(&session, &asked)?;
         let text = format!(
@@ -165,7 +177,7 @@ impl Demo<'_> {
     }
 
     fn record(&self, case: &str, withheld: bool) -> Result<String, Failure> {
-        let session = format!("demo-{case}-{}", self.suffix);
+        let session = self.session(case);
         let open = OpenRequest {
             window_tokens: WINDOW_TOKENS,
             contract: Some("record".into()),
@@ -232,7 +244,12 @@ impl Demo<'_> {
         self.ask(session, "expand", &request)
     }
 
-    fn ask<R: serde::de::DeserializeOwned>(
+    /// The name of a session of this demo.
+    pub(super) fn session(&self, case: &str) -> String {
+        format!("demo-{case}-{}", self.suffix)
+    }
+
+    pub(super) fn ask<R: serde::de::DeserializeOwned>(
         &self,
         session: &str,
         verb: &str,
@@ -240,4 +257,21 @@ impl Demo<'_> {
     ) -> Result<R, Failure> {
         self.backend.session(session, verb, request)
     }
+}
+
+fn show_guess(guess: &Guess) {
+    println!("{} {}", heading("A guess stays a guess. The user:"), guess::SAID);
+    let why = guess.flat.findings.first().map(|finding| finding.message.as_str());
+    let rows = [
+        ("claimed as user-said", &guess.flat.status, why.unwrap_or_default()),
+        ("claimed as hedged", &guess.honest.status, "honest; its author still needs an auditor"),
+        (
+            "its author prunes with it",
+            &guess.own_prune.status,
+            guess.own_prune.advice.as_deref().unwrap_or_default(),
+        ),
+    ];
+    let rows =
+        rows.map(|(what, status, why)| vec![what.to_owned(), verdict(status), excerpt(why, 90)]);
+    println!("{}", table(&["summary", "answer", ""], &[], rows.into()));
 }

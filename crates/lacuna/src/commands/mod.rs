@@ -5,6 +5,7 @@ mod completions;
 mod contract;
 mod demo;
 mod forensics;
+mod guess;
 mod import;
 mod journal;
 mod look;
