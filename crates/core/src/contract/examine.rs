@@ -206,35 +206,33 @@ impl<'a> Examiner<'a> {
         let Ok(text) = std::str::from_utf8(bytes) else { return self.misquoted(index) };
         let named = self.covered.contains(&index);
         if !self.citing.contains_key(&index) && self.in_text.is_empty() {
-            if named {
-                self.name(state, span, text, identifiers(text));
+            let user = span.origin == Origin::User;
+            for (form, anchor) in identifiers(text).filter(|_| named) {
+                if !names_span(state, text, &anchor) {
+                    self.identifiers.note(form, &anchor, anchor.of(text), &span.id, user);
+                }
             }
             return;
         }
-        let source = Source { text, held: Held::of(text) };
-        for (claim, place, counts) in self.citing.remove(&index).unwrap_or_default() {
+        let citing = self.citing.remove(&index).unwrap_or_default();
+        let of_claims = citing.iter().flat_map(|(claim, ..)| &self.sought[*claim]);
+        let of_text = self.in_text.iter().map(|place| &place.sought);
+        let sought = Sieve::of(of_claims.chain(of_text).map(|sought| sought.form));
+        let user = span.origin == Origin::User;
+        let held = Held::seeking(
+            text,
+            |form| sought.holds(form),
+            |form, anchor| {
+                if named && !names_span(state, text, &anchor) {
+                    self.identifiers.note(form, &anchor, anchor.of(text), &span.id, user);
+                }
+            },
+        );
+        let source = Source { text, held };
+        for (claim, place, counts) in citing {
             self.cite(&source, (claim, place), counts);
         }
         self.support(span, &source);
-        if named {
-            self.name(state, span, text, source.held.identifiers().into_iter());
-        }
-    }
-
-    /// Notes what a covered span names.
-    fn name(
-        &mut self,
-        state: &SessionState,
-        span: &SpanState,
-        text: &str,
-        identifiers: impl Iterator<Item = (Form, Anchor)>,
-    ) {
-        let user = span.origin == Origin::User;
-        for (form, anchor) in identifiers {
-            if !names_span(state, text, &anchor) {
-                self.identifiers.note(form, &anchor, anchor.of(text), &span.id, user);
-            }
-        }
     }
 
     /// What a span says about the anchors of the summary's text that no claim holds.
@@ -388,4 +386,30 @@ fn innermost(mut places: Vec<TextRange>) -> Vec<TextRange> {
         kept.push(place);
     }
     kept
+}
+
+/// A set of forms to which most of a text's forms do not belong: told so by one bit.
+struct Sieve {
+    bits: [u64; 32],
+    /// Sorted.
+    forms: Vec<Form>,
+}
+
+impl Sieve {
+    fn of(forms: impl Iterator<Item = Form>) -> Self {
+        let mut forms: Vec<Form> = forms.collect();
+        forms.sort_unstable();
+        forms.dedup();
+        let mut bits = [0; 32];
+        for form in &forms {
+            let bit = form.bits(11);
+            bits[bit / 64] |= 1 << (bit % 64);
+        }
+        Self { bits, forms }
+    }
+
+    fn holds(&self, form: Form) -> bool {
+        let bit = form.bits(11);
+        self.bits[bit / 64] & (1 << (bit % 64)) != 0 && self.forms.binary_search(&form).is_ok()
+    }
 }

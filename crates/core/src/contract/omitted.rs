@@ -1,6 +1,7 @@
 //! The identifiers of the covered spans that a summary leaves out, ranked.
 
 use std::cmp::Reverse;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::SpanId;
@@ -52,17 +53,26 @@ pub(super) struct Tally {
     pub(super) kinds: Vec<KindCount>,
 }
 
+/// What is known of a form.
+enum Known {
+    /// The summary's text or its claims hold it; the kind under which a covered span does, too.
+    Kept(Option<AnchorKind>),
+    /// Only covered spans hold it.
+    Omitted(Found),
+}
+
 /// Collects the identifiers of the covered spans.
 pub(super) struct Identifiers {
-    /// The forms that the summary's text and its claims hold.
-    held: HashSet<Form>,
-    kept: HashMap<Form, AnchorKind>,
-    found: HashMap<Form, Found>,
+    known: HashMap<Form, Known>,
+    /// How many of them the summary does not hold.
+    omitted: usize,
 }
 
 impl Identifiers {
+    /// `held`: the forms that the summary's text and its claims hold.
     pub(super) fn new(held: HashSet<Form>) -> Self {
-        Self { held, kept: HashMap::new(), found: HashMap::new() }
+        let known = held.into_iter().map(|form| (form, Known::Kept(None))).collect();
+        Self { known, omitted: 0 }
     }
 
     /// Notes an anchor of a covered span.
@@ -74,38 +84,45 @@ impl Identifiers {
         span: &SpanId,
         user: bool,
     ) {
-        if self.held.contains(&form) {
-            self.kept.entry(form).or_insert(anchor.kind);
-            return;
+        match self.known.entry(form) {
+            Entry::Occupied(mut entry) => match entry.get_mut() {
+                Known::Kept(kind) => drop(kind.get_or_insert(anchor.kind)),
+                Known::Omitted(found) => {
+                    found.times = found.times.saturating_add(1);
+                    found.user |= user;
+                }
+            },
+            Entry::Vacant(entry) if self.omitted < TRACKED => {
+                let text = words[..words.floor_char_boundary(LONGEST)].to_owned();
+                let omitted = Omitted { text, kind: anchor.kind, span: span.clone() };
+                let order = self.omitted;
+                entry.insert(Known::Omitted(Found { omitted, user, times: 1, order }));
+                self.omitted += 1;
+            }
+            Entry::Vacant(_) => {}
         }
-        if let Some(found) = self.found.get_mut(&form) {
-            found.times = found.times.saturating_add(1);
-            found.user |= user;
-            return;
-        }
-        if self.found.len() >= TRACKED {
-            return;
-        }
-        let words = &words[..words.floor_char_boundary(LONGEST)];
-        let omitted = Omitted { text: words.to_owned(), kind: anchor.kind, span: span.clone() };
-        let order = self.found.len();
-        self.found.insert(form, Found { omitted, user, times: 1, order });
     }
 
     /// What was found, at most `most` of those left out.
     pub(super) fn finish(self, most: usize) -> Tally {
         let mut kinds: BTreeMap<AnchorKind, (u32, u32)> = BTreeMap::new();
-        for found in self.found.values() {
-            kinds.entry(found.omitted.kind).or_default().0 += 1;
-        }
-        for kind in self.kept.values() {
-            let (all, kept) = kinds.entry(*kind).or_default();
-            (*all, *kept) = (*all + 1, *kept + 1);
+        let mut found = Vec::with_capacity(self.omitted);
+        for known in self.known.into_values() {
+            match known {
+                Known::Kept(None) => {}
+                Known::Kept(Some(kind)) => {
+                    let (all, kept) = kinds.entry(kind).or_default();
+                    (*all, *kept) = (*all + 1, *kept + 1);
+                }
+                Known::Omitted(omitted) => {
+                    kinds.entry(omitted.omitted.kind).or_default().0 += 1;
+                    found.push(omitted);
+                }
+            }
         }
         let kinds = kinds.into_iter();
         let kinds = kinds.map(|(kind, (identifiers, kept))| KindCount { kind, identifiers, kept });
         let kinds = kinds.collect();
-        let mut found: Vec<Found> = self.found.into_values().collect();
         // What a reader cannot guess and would search for comes first; among its likes, what the
         // user has named, then what is named often.
         let worth = |f: &Found| (rank(f.omitted.kind), !f.user, Reverse(f.times), f.order);

@@ -34,6 +34,11 @@ impl Mix {
 }
 
 impl Form {
+    /// The first bits of its hash, at most 32.
+    pub(crate) fn bits(self, count: u32) -> usize {
+        (self.0 >> (64 - count.min(32))) as usize
+    }
+
     /// The form of a word that is no anchor: its letters in lower case.
     pub(super) fn of_word(word: &str) -> Self {
         Self::folded(word, Fold::Case)
@@ -130,7 +135,11 @@ pub fn form(kind: AnchorKind, anchor: &str) -> Form {
     }
     if kind == AnchorKind::Time && moment(core.as_bytes()).is_some_and(|found| found.date > 0) {
         // 2026/11/30 is 2026-11-30.
-        return Form::folded(&core.replace(['/', '_'], "-"), Fold::Case);
+        let mut mix = Mix(1);
+        core.bytes().for_each(|byte| {
+            mix.byte(if matches!(byte, b'/' | b'_') { b'-' } else { byte.to_ascii_lowercase() });
+        });
+        return mix.form();
     }
     Form::folded(core, Fold::of(kind))
 }
@@ -141,4 +150,10 @@ pub fn form(kind: AnchorKind, anchor: &str) -> Form {
 /// In no particular order, and with repetitions. Linear in the text's length.
 pub fn forms(text: &str) -> impl Iterator<Item = (Form, Anchor)> + '_ {
     Walk::over_source(text).map(move |anchor| (form(anchor.kind, anchor.of(text)), anchor))
+}
+
+/// The same without the ends of paths, which a search finds without their forms.
+pub(super) fn searchable_forms(text: &str) -> impl Iterator<Item = (Form, Anchor)> + '_ {
+    let walk = Walk::over_source(text).without_tails();
+    walk.map(move |anchor| (form(anchor.kind, anchor.of(text)), anchor))
 }

@@ -1,12 +1,12 @@
 //! What one text holds.
 
-use std::cmp::Reverse;
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use crate::text::AnchorKind;
 use crate::text::anchor::{Anchor, LONGEST_ANCHOR, anchors};
 use crate::text::find::occurrences;
-use crate::text::form::{Form, form, forms};
+use crate::text::form::{Form, form, searchable_forms};
 
 /// Bits of the sieve for each byte of text, as a power of two: most texts hold a word each 8 bytes.
 const SIEVE_SHIFT: u32 = 1;
@@ -15,36 +15,44 @@ const SIEVE_MOST: usize = 1 << 24;
 
 /// What one text holds: where its anchors and their parts stand, by form.
 ///
-/// Some forty bytes for each of them and some for a sieve of its words; built in time linear in the
-/// text, but for the sorting of the forms.
+/// Sixteen bytes for each of them, and some for a sieve of its words once a search needs it; built in
+/// time linear in the text, but for the sorting of the forms.
 #[derive(Debug)]
 pub struct Held<'a> {
     text: &'a str,
-    /// As the extractor found them.
-    found: Vec<(Form, Anchor)>,
     /// Sorted, without repetitions.
     places: Vec<(Form, u32, u32)>,
-    words: Sieve,
+    words: OnceCell<Sieve>,
 }
 
 impl<'a> Held<'a> {
     /// What this text holds. Of a text over 4 GiB only the beginning counts.
     pub fn of(text: &'a str) -> Self {
-        let text = &text[..text.floor_char_boundary(u32::MAX as usize)];
-        let at = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
-        let found: Vec<(Form, Anchor)> = forms(text).collect();
-        let mut places: Vec<(Form, u32, u32)> =
-            found.iter().map(|(form, anchor)| (*form, at(anchor.start), at(anchor.end))).collect();
-        places.sort_unstable();
-        places.dedup();
-        Self { text, found, places, words: Sieve::of(text) }
+        Self::seeking(text, |_| true, |_, _| {})
     }
 
-    /// The text's own anchors, as [`identifiers`] finds them.
-    pub fn identifiers(mut self) -> Vec<(Form, Anchor)> {
-        // Of two that start together the longer first.
-        self.found.sort_by_key(|(_, anchor)| (anchor.start, Reverse(anchor.end)));
-        outermost(self.text, self.found.into_iter()).collect()
+    /// What this text holds of the forms that are sought: of others it may say that they are not
+    /// there. In the same pass it tells what the text names, as [`identifiers`] does.
+    pub fn seeking(
+        text: &'a str,
+        sought: impl Fn(Form) -> bool,
+        mut named: impl FnMut(Form, Anchor),
+    ) -> Self {
+        let text = &text[..text.floor_char_boundary(u32::MAX as usize)];
+        let at = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
+        let mut places = Vec::new();
+        let mut outer = Outermost::default();
+        for (form, anchor) in searchable_forms(text) {
+            if sought(form) {
+                places.push((form, at(anchor.start), at(anchor.end)));
+            }
+            if outer.admits(text, &anchor) {
+                named(form, anchor);
+            }
+        }
+        places.sort_unstable();
+        places.dedup();
+        Self { text, places, words: OnceCell::new() }
     }
 
     /// Whether an anchor of this form, or a part of one, occurs in the text.
@@ -83,7 +91,10 @@ impl<'a> Held<'a> {
             AnchorKind::Number => false,
             // A hash is found by its first digits, and in these escapes count as white space.
             AnchorKind::Hash | AnchorKind::Command | AnchorKind::Quote => true,
-            _ => words(anchor).all(|word| self.words.may_hold(word)),
+            _ => {
+                let held = self.words.get_or_init(|| Sieve::of(self.text));
+                words(anchor).all(|word| held.may_hold(word))
+            }
         };
         may.then(|| occurrences(self.text, kind, anchor)).into_iter().flatten()
     }
@@ -92,25 +103,29 @@ impl<'a> Held<'a> {
 /// What a text names: its anchors, without those inside another one. What stands inside a quote or a
 /// command counts for itself.
 pub fn identifiers(text: &str) -> impl Iterator<Item = (Form, Anchor)> + '_ {
-    outermost(text, anchors(text).map(move |anchor| (form(anchor.kind, anchor.of(text)), anchor)))
+    let mut outer = Outermost::default();
+    let found = anchors(text).filter(move |anchor| outer.admits(text, anchor));
+    found.map(move |anchor| (form(anchor.kind, anchor.of(text)), anchor))
 }
 
-fn outermost<'a>(
-    text: &'a str,
-    found: impl Iterator<Item = (Form, Anchor)> + 'a,
-) -> impl Iterator<Item = (Form, Anchor)> + 'a {
-    let mut end = 0;
-    found.filter(move |(_, anchor)| {
+/// Lets anchors through that are not inside another one. Of a text's anchors the outer come first.
+#[derive(Default)]
+struct Outermost {
+    end: usize,
+}
+
+impl Outermost {
+    fn admits(&mut self, text: &str, anchor: &Anchor) -> bool {
         // A source's words for numbers support a claim's digits and name nothing.
         let word = text.as_bytes()[anchor.start].is_ascii_alphabetic();
-        if anchor.end <= end || (anchor.kind == AnchorKind::Number && word) {
+        if anchor.end <= self.end || (anchor.kind == AnchorKind::Number && word) {
             return false;
         }
         if !matches!(anchor.kind, AnchorKind::Quote | AnchorKind::Command) {
-            end = anchor.end;
+            self.end = anchor.end;
         }
         true
-    })
+    }
 }
 
 /// Which words a text may hold: where it says no, the word does not stand there.

@@ -18,6 +18,8 @@ pub(super) struct Runs<'a> {
     pub(super) bytes: &'a [u8],
     /// Whether parts are wanted that an anchor supports, too.
     pub(super) parts: bool,
+    /// Whether the ends of paths are wanted, too: a search finds them without.
+    pub(super) tails: bool,
     /// Whether the run in hand is followed by a call's parentheses.
     pub(super) called: bool,
     /// Whether the run in hand is a component of a path: what looks like a file there is known.
@@ -32,6 +34,7 @@ impl<'a> Runs<'a> {
             text,
             bytes: text.as_bytes(),
             parts,
+            tails: parts,
             called: false,
             in_path: false,
             found: Vec::new(),
@@ -205,7 +208,7 @@ impl<'a> Runs<'a> {
             self.part(AnchorKind::Host, start, host_end);
             return self.push(AnchorKind::Number, port, end);
         }
-        if let Some(at) = memchr::memmem::find(run, b"::") {
+        if let Some(at) = run.windows(2).position(|pair| pair == b"::") {
             let head = &run[..at];
             let file = head.contains(&b'/') || extension(head).is_some_and(is_extension);
             if file {
@@ -297,7 +300,9 @@ impl<'a> Runs<'a> {
             return;
         }
         self.in_path = true;
-        self.tails(AnchorKind::Path, start, end, b"/\\");
+        if self.tails {
+            self.tails(AnchorKind::Path, start, end, b"/\\");
+        }
         // Ids stand in paths; a number in a path is no number.
         let first = self.found.len();
         let slash = |b: &u8| matches!(b, b'/' | b'\\');

@@ -38,6 +38,12 @@ impl<'a> Walk<'a> {
         Self::new(text, true)
     }
 
+    /// The same without the ends of paths.
+    pub(super) fn without_tails(mut self) -> Self {
+        self.runs.tails = false;
+        self
+    }
+
     fn new(text: &'a str, parts: bool) -> Self {
         Self {
             text,
