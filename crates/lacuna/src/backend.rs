@@ -152,7 +152,8 @@ impl Backend {
             if offset >= total {
                 break;
             }
-            let next = ExpandRequest { offset: Some(offset), purpose: None, ..request.clone() };
+            // With the purpose: the last part is what counts as having read it.
+            let next = ExpandRequest { offset: Some(offset), ..request.clone() };
             let mut reply: ExpandReply = self.session(session, "expand", &next)?;
             let more = part(&mut reply)?;
             if more.is_empty() {

@@ -102,14 +102,30 @@ impl Question {
             return Ok(false);
         };
         let to_the_end = slice.offset + slice.bytes.len() as u64 == slice.total;
-        let in_parts = slice.total > max as u64 && !slice.bytes.is_empty();
-        if !(to_the_end && (slice.offset == 0 || in_parts)) {
+        if self.purpose == Purpose::Expand || !to_the_end {
+            return Ok(false);
+        }
+        // The end of what would have come whole is not all of it.
+        let last_part = slice.offset > 0;
+        if last_part && (slice.bytes.is_empty() || !self.comes_in_parts(inner, key, max)?) {
             return Ok(false);
         }
         inner
             .journal
             .record_read(key, principal, self.command_id.clone(), span.clone(), self.purpose)
             .map_err(wire_error)
+    }
+
+    /// Whether no message can carry the content whole: by its length, or once it is escaped.
+    fn comes_in_parts(
+        &self,
+        inner: &Inner,
+        key: &SessionKey,
+        max: usize,
+    ) -> Result<bool, WireError> {
+        let whole = inner.journal.expand(key, &self.address, 0, max as u64).map_err(wire_error)?;
+        let cut = whole.content.as_ref().is_some_and(|s| (s.bytes.len() as u64) < s.total);
+        Ok(cut || encode(&self.reply(inner, &whole, max)?.0)?.len() > max)
     }
 
     /// The reply without what stands beside a summary's text, and that.

@@ -254,6 +254,28 @@ fn expand_of_a_summary_comes_in_parts_and_claims_with_the_first() {
     assert_eq!((read, parts > 0), (text, true));
 }
 
+/// What is short enough for a message until it is escaped comes in parts, too, and whoever has read
+/// the last one has read it.
+#[test]
+fn a_reading_in_parts_because_of_escapes_counts() {
+    let rig = Rig::recorded();
+    rig.append(json!([user("x", &"\u{1}".repeat(1_500)), user("y", "short")]));
+    let reads = || rig.history().iter().filter(|event| event["kind"] == "span-read").count();
+    let (mut offset, mut parts) = (0, 0);
+    while offset < 1_500 {
+        assert_eq!(reads(), 0);
+        let body = json!({ "span": "x", "offset": offset, "purpose": "audit" });
+        let (reply, _) = rig.sized(AUDITOR, "expand", body, SMALL[0]).unwrap();
+        offset += reply["content"].as_str().unwrap().len();
+        parts += 1;
+    }
+    assert!((parts > 1, reads()) == (true, 1), "{parts} parts");
+    // Its end alone is no reading of what would have come whole.
+    let body = json!({ "span": "y", "offset": 3, "purpose": "audit" });
+    rig.sized(AUDITOR, "expand", body, SMALL[0]).unwrap();
+    assert_eq!(reads(), 1);
+}
+
 /// A summary of hundreds of spans lists them all beside its text.
 #[test]
 fn expand_of_a_summary_of_many_spans_fits() {
