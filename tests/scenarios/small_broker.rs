@@ -72,6 +72,16 @@ fn contents_are_uploaded_in_parts_and_expanded_in_pages() {
         assert!((13..200).contains(&pages), "{pages} pages");
         let ran = house.cli().run(&["expand", "-s", "s", "large", "--raw", "--tenant", "acme"]);
         assert_eq!(ran.out, content, "the command line puts them together");
+        let read = ["expand", "-s", "s", "large", "--purpose", "audit", "--tenant", "acme"];
+        assert_eq!(house.cli().run(&read).code, 0);
+        let history = house.cli().done(&["history", "-s", "s", "--tenant", "acme"]);
+        let kinds: Vec<&str> = history["events"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|e| e["kind"].as_str().unwrap())
+            .collect();
+        assert_eq!(kinds, ["session-opened", "span-recorded", "span-read"], "and has read it");
         worker.verify().await;
     });
 }

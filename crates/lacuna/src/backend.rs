@@ -152,7 +152,8 @@ impl Backend {
             if offset >= total {
                 break;
             }
-            let next = ExpandRequest { offset: Some(offset), purpose: None, ..request.clone() };
+            // With the purpose: the last part is what counts as having read it.
+            let next = ExpandRequest { offset: Some(offset), ..request.clone() };
             let mut reply: ExpandReply = self.session(session, "expand", &next)?;
             let more = part(&mut reply)?;
             if more.is_empty() {
@@ -162,6 +163,19 @@ impl Backend {
                 )));
             }
             content.extend(more);
+        }
+        while first.spans_omitted > 0 && request.limit.is_none() {
+            let listed = first.spans.as_ref().map_or(0, |spans| spans.len() as u64);
+            let begin = request.spans_from.unwrap_or(0);
+            let (spans_from, limit) = (Some(begin + listed), Some(0));
+            let next = ExpandRequest { spans_from, limit, purpose: None, ..request.clone() };
+            let more = self.session::<ExpandReply>(session, "expand", &next)?;
+            let spans = more.spans.unwrap_or_default();
+            if spans.is_empty() {
+                break;
+            }
+            first.spans_omitted = more.spans_omitted;
+            first.spans.get_or_insert_default().extend(spans);
         }
         while let Some(next) = first.next {
             let request = ExpandRequest { offset: Some(next), purpose: None, ..request.clone() };

@@ -95,6 +95,8 @@ impl Failure {
             };
             anstream::println!("{}", serde_json::json!({ "error": error }));
         }
-        anstream::eprintln!("{}: {self}", crate::output::warning("lacuna"));
+        // It may quote what somebody else wrote.
+        let said = crate::output::lines(&self.to_string());
+        anstream::eprintln!("{}: {said}", crate::output::warning("lacuna"));
     }
 }

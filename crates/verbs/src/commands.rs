@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use crate::call::{Answer, Call, Responder, ready};
 use crate::error::wire_error;
-use crate::fit::{encode, fitting};
+use crate::fit::{cut, encode, fitting};
 use crate::identity::stamp;
 use crate::work::{Inner, Work};
 
@@ -144,9 +144,7 @@ fn reply(done: &Done, key: &SessionKey, journal: &str, max: usize) -> Result<Vec
         Reply::Audited(reply) => {
             let mut body = AuditReplyBody::from(reply.as_ref());
             body.duplicate = again;
-            let kept = fitting(&body.findings, max)?;
-            body.findings.truncate(kept);
-            encode(&body)
+            audit_reply(body, max)
         }
         Reply::Pruned(reply) => {
             let mut body = PruneReplyBody::from(reply.as_ref());
@@ -191,27 +189,40 @@ fn append_reply(mut body: AppendReply, max: usize) -> Result<Vec<u8>, WireError>
     encode(&body)
 }
 
-/// The verdict always travels; of what is told beside it, as much as fits.
+/// The verdict always travels; of what is told beside it, as much as fits: the way out first, which
+/// works only as a whole, then the findings, then what is left out.
 fn summarize_reply(mut body: SummarizeReply, max: usize) -> Result<Vec<u8>, WireError> {
     let whole = encode(&body)?;
     if whole.len() <= max {
         return Ok(whole);
     }
-    let omitted = std::mem::take(&mut body.omitted_identifiers);
-    let findings = std::mem::take(&mut body.findings);
+    let mut identifiers = std::mem::take(&mut body.omitted_identifiers);
+    let mut findings = std::mem::take(&mut body.findings);
+    body.findings_omitted = findings.len() as u64;
     let mut room = max.saturating_sub(encode(&body)?.len());
-    let kept = fitting(&findings, room)?;
-    body.findings_omitted = (findings.len() - kept) as u64;
-    body.findings = findings;
-    body.findings.truncate(kept);
-    room = max.saturating_sub(encode(&body)?.len());
-    body.omitted_identifiers = omitted;
-    body.omitted_identifiers.truncate(fitting(&body.omitted_identifiers, room)?);
-    let cut = encode(&body)?;
-    if cut.len() <= max {
-        return Ok(cut);
+    if room == 0 && body.fallback.take().is_some() {
+        body.fallback_omitted = true;
+        room = max.saturating_sub(encode(&body)?.len());
     }
-    body.omitted_identifiers.clear();
+    body.findings_omitted = cut(&mut findings, room)?;
+    body.findings = findings;
+    // Their whole number is told anyway.
+    cut(&mut identifiers, max.saturating_sub(encode(&body)?.len()))?;
+    body.omitted_identifiers = identifiers;
+    encode(&body)
+}
+
+/// As with summaries: the verdict always travels.
+fn audit_reply(mut body: AuditReplyBody, max: usize) -> Result<Vec<u8>, WireError> {
+    let whole = encode(&body)?;
+    if whole.len() <= max {
+        return Ok(whole);
+    }
+    let mut findings = std::mem::take(&mut body.findings);
+    body.findings_omitted = findings.len() as u64;
+    let room = max.saturating_sub(encode(&body)?.len());
+    body.findings_omitted = cut(&mut findings, room)?;
+    body.findings = findings;
     encode(&body)
 }
 

@@ -32,6 +32,32 @@ pub(crate) fn encode_within(reply: &impl Serialize, max: usize) -> Result<Vec<u8
     .with(json!({ "given": bytes.len(), "limit": max })))
 }
 
+/// How many of these pieces, in order, take at most this many bytes, and how many they take. There
+/// may be none: for lists beside an answer, which must not keep it from arriving.
+pub(crate) fn as_many<T: Serialize>(
+    pieces: &[T],
+    room: usize,
+) -> Result<(usize, usize), WireError> {
+    let (mut count, mut taken) = (0, 0);
+    for piece in pieces {
+        let size = encode(piece)?.len() + usize::from(count > 0);
+        if size > room - taken {
+            break;
+        }
+        taken += size;
+        count += 1;
+    }
+    Ok((count, taken))
+}
+
+/// Cuts a list to this many bytes; says how many pieces that leaves out.
+pub(crate) fn cut<T: Serialize>(pieces: &mut Vec<T>, room: usize) -> Result<u64, WireError> {
+    let kept = as_many(pieces, room)?.0;
+    let omitted = pieces.len() - kept;
+    pieces.truncate(kept);
+    Ok(omitted as u64)
+}
+
 /// How many of these pieces fit into a message of at most `max` bytes. At least one is taken, so
 /// that paging always goes on.
 pub(crate) fn fitting<T: Serialize>(pieces: &[T], max: usize) -> Result<usize, WireError> {

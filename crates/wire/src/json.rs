@@ -78,6 +78,31 @@ pub(crate) mod object {
         let object = Option::<Object<T>>::deserialize(deserializer)?;
         Ok(object.map(|Object(value)| value))
     }
+
+    /// A text or an object, each made into what they stand for.
+    pub(crate) fn or_text<'de, D: Deserializer<'de>, T: Deserialize<'de>, R>(
+        deserializer: D,
+        text: fn(String) -> R,
+        object: fn(T) -> R,
+    ) -> Result<R, D::Error> {
+        struct Either<T, R> {
+            text: fn(String) -> R,
+            object: fn(T) -> R,
+        }
+        impl<'de, T: Deserialize<'de>, R> Visitor<'de> for Either<T, R> {
+            type Value = R;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a sentence or an object")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<R, E> {
+                Ok((self.text)(text.to_owned()))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<R, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(self.object)
+            }
+        }
+        deserializer.deserialize_any(Either { text, object })
+    }
 }
 
 /// Refuses nesting beyond [`MAX_DEPTH`] in one pass over the bytes, before anything recurses.

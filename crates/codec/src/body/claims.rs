@@ -6,9 +6,9 @@
 //!      1    …  the claims: bincode 2, standard configuration
 //! ```
 
-use lacuna_core::{Claim, ClaimSource, Digest, StoredClaims};
+use lacuna_core::{Claim, ClaimSource, Digest, SpanId, StoredClaims};
 
-use super::domain::id;
+use super::read_whole;
 use super::v1::{ClaimSourceV1, ClaimV1, ClaimsV1};
 use super::words::Numbered;
 use crate::CodecError;
@@ -48,16 +48,17 @@ pub fn encode_claims(claims: &[Claim]) -> Result<(StoredClaims, Vec<u8>), CodecE
 /// Decodes claims.
 pub fn decode_claims(stored: &[u8]) -> Result<Vec<Claim>, CodecError> {
     let Some((&version, body)) = stored.split_first() else { return Ok(Vec::new()) };
+    if version == 0 {
+        return Err(CodecError::damaged(WHAT, "version 0"));
+    }
     if version != VERSION {
         let (found, known) = (u32::from(version), u32::from(VERSION));
         return Err(CodecError::Newer { what: WHAT, found, known });
     }
-    let config = bincode::config::standard().with_limit::<{ MAX_RAW * 32 }>();
-    let (body, read): (ClaimsV1, usize) = bincode::decode_from_slice(body, config)
-        .map_err(|error| CodecError::damaged(WHAT, error.to_string()))?;
-    if read + 1 != stored.len() {
-        return Err(CodecError::damaged(WHAT, "bytes are left over"));
-    }
+    let body: ClaimsV1 = read_whole(WHAT, body)?;
+    let id = |text: String| {
+        text.parse::<SpanId>().map_err(|error| CodecError::damaged(WHAT, error.to_string()))
+    };
     let source = |s: ClaimSourceV1| Ok(ClaimSource { span: id(s.span)?, quote: s.quote });
     let claim = |claim: ClaimV1| {
         Ok(Claim {

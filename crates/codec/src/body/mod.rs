@@ -137,6 +137,11 @@ pub(crate) fn decode(number: u16, version: u16, body: &[u8]) -> Result<Event, Co
 }
 
 fn read<T: bincode::Decode<()>>(kind: &Kind, body: &[u8]) -> Result<T, CodecError> {
+    read_whole(kind.name, body)
+}
+
+/// Reads a value that takes all of these bytes.
+fn read_whole<T: bincode::Decode<()>>(what: &'static str, body: &[u8]) -> Result<T, CodecError> {
     // The limit is bincode's guard against claims of huge lengths, and a constant of the type: the
     // size of the body picks one, so that a small body cannot make it allocate much.
     let size = body.len();
@@ -147,12 +152,11 @@ fn read<T: bincode::Decode<()>>(kind: &Kind, body: &[u8]) -> Result<T, CodecErro
     } else if size <= MAX_BODY {
         within::<T, { MAX_BODY.saturating_mul(GROWTH) }>(body)
     } else {
-        return Err(CodecError::damaged(kind.name, format!("a body of {size} bytes")));
+        return Err(CodecError::damaged(what, format!("a body of {size} bytes")));
     };
-    let (value, read) =
-        decoded.map_err(|error| CodecError::damaged(kind.name, error.to_string()))?;
+    let (value, read) = decoded.map_err(|error| CodecError::damaged(what, error.to_string()))?;
     if read != body.len() {
-        return Err(CodecError::damaged(kind.name, "bytes are left over"));
+        return Err(CodecError::damaged(what, "bytes are left over"));
     }
     Ok(value)
 }

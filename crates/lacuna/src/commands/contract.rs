@@ -1,5 +1,7 @@
 //! `summarize`, `audit`, `contradict`, `resolve`: the summary contract.
 
+use std::path::Path;
+
 use anstream::println;
 use lacuna_wire::session::{
     AuditReplyBody, AuditRequest, ContradictReply, ContradictRequest, FindingBody, OmittedBody,
@@ -10,7 +12,7 @@ use super::{Context, read_input};
 use crate::args;
 use crate::backend::command_id;
 use crate::failure::{Exit, Failure};
-use crate::output::{excerpt, faint, heading, table, verdict};
+use crate::output::{count, excerpt, faint, heading, plain, table, verdict};
 
 /// Findings that a table shows.
 const FINDINGS: usize = 20;
@@ -18,6 +20,14 @@ const FINDINGS: usize = 20;
 const SHOWN: usize = 10;
 
 pub(super) fn summarize(context: &Context<'_>, args: args::Summarize) -> Result<Exit, Failure> {
+    let from_input = |path: &Path| path.as_os_str() == "-";
+    if from_input(&args.file) && args.claims.as_deref().is_some_and(from_input) {
+        return Err(Failure::Usage(
+            "the text and its claims cannot both come from standard input: name a file for one of \
+             them"
+                .into(),
+        ));
+    }
     let text = String::from_utf8(read_input(&args.file)?)
         .map_err(|_| Failure::Usage("the summary is not UTF-8".into()))?;
     let claims = match &args.claims {
@@ -77,7 +87,7 @@ fn show(reply: &SummarizeReply) {
         reply.depth,
         reply.version
     );
-    show_findings(&reply.findings);
+    show_findings(&reply.findings, reply.findings_omitted);
     if reply.omitted_total > 0 {
         println!("it leaves out {} identifiers of what it covers:", reply.omitted_total);
         println!("{}", omitted_table(&reply.omitted_identifiers, SHOWN));
@@ -87,6 +97,10 @@ fn show(reply: &SummarizeReply) {
             Some(fallback) => println!(
                 "no attempt is left; the mechanical way out: lacuna prune {}",
                 fallback.directive.spans.join(" ")
+            ),
+            None if reply.fallback_omitted => println!(
+                "no attempt is left, and the mechanical way out is longer than a message: prune \
+                 the spans in parts, or take what lacuna suggest says"
             ),
             None => println!(
                 "{} attempts over these spans are left; the next one may use the same id",
@@ -102,19 +116,19 @@ fn show(reply: &SummarizeReply) {
     }
 }
 
-/// Prints findings, one a line.
-pub(super) fn show_findings(findings: &[FindingBody]) {
-    if findings.is_empty() {
-        return;
-    }
+/// Prints findings, one a line; `omitted`: those that the reply has no room for.
+pub(super) fn show_findings(findings: &[FindingBody], omitted: u64) {
     let rows = findings.iter().take(FINDINGS).map(|finding| {
         let claim = finding.claim.map(|claim| format!("claim {claim}")).unwrap_or_default();
         let span = finding.span.clone().unwrap_or_default();
-        vec![finding.code.clone(), claim, span, finding.message.clone()]
+        vec![finding.code.clone(), claim, span, plain(&finding.message)]
     });
-    println!("{}", table(&["finding", "", "span", "what to change"], &[], rows.collect()));
-    if findings.len() > FINDINGS {
-        println!("… and {} more findings", findings.len() - FINDINGS);
+    if !findings.is_empty() {
+        println!("{}", table(&["finding", "", "span", "what to change"], &[], rows.collect()));
+    }
+    let more = findings.len().saturating_sub(FINDINGS) as u64 + omitted;
+    if more > 0 {
+        println!("… and {} more findings", count(more));
     }
 }
 
@@ -138,7 +152,7 @@ pub(super) fn audit(context: &Context<'_>, args: args::Audit) -> Result<Exit, Fa
     let reply: AuditReplyBody = context.ask("audit", &request)?;
     if !context.global.json {
         println!("summary {}, at version {}", verdict(&reply.status), reply.version);
-        show_findings(&reply.findings);
+        show_findings(&reply.findings, reply.findings_omitted);
         let said = match reply.counts {
             true => "your verdict counts until you give another; a fail of anybody wins",
             false => "your audit does not count",

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Context;
 use crate::args;
 use crate::failure::{Exit, Failure};
-use crate::output::{excerpt, heading, table, verdict};
+use crate::output::{count, excerpt, heading, plain, table, verdict, warning};
 
 pub(super) fn history(context: &Context<'_>, args: &args::History) -> Result<Exit, Failure> {
     let session = context.session()?;
@@ -64,7 +64,8 @@ fn gist(event: &EventBody) -> String {
             format!("{} covers {} spans: {}", text("handle"), count("covers"), text("status"))
         }
         "summary-audited" => {
-            format!("{} {}: {}", text("summary"), text("verdict"), text("status"))
+            let counts = if text("status") == "accepted" { "" } else { ", does not count" };
+            format!("{} {}{counts}", text("summary"), text("verdict"))
         }
         "alert-raised" => format!("{}: {}", text("alert"), text("message")),
         "prune-executed" => {
@@ -99,6 +100,9 @@ pub(super) fn explain(context: &Context<'_>, args: args::Explain) -> Result<Exit
         request.omitted_from = Some(from);
         let page: ExplainReply = context.backend.session(session, "explain", &request)?;
         let Some(page) = page.summary else { break };
+        if page.omitted_identifiers.is_empty() {
+            break;
+        }
         summary.omitted_identifiers.extend(page.omitted_identifiers);
         (next, summary.omitted_next) = (page.omitted_next, page.omitted_next);
     }
@@ -113,15 +117,12 @@ pub(super) fn explain(context: &Context<'_>, args: args::Explain) -> Result<Exit
             println!("no span of this name was ever recorded: all {recorded} were considered");
         }
         let rows = reply.story.iter().map(|entry| {
-            vec![
-                entry.version.to_string(),
-                entry.at.clone(),
-                entry.by.clone(),
-                entry.what.clone(),
-                entry.why.clone().unwrap_or_default(),
-            ]
+            // Why stands below what: side by side both would be too narrow to read.
+            let why = entry.why.as_ref().map(|why| format!("\n— {}", plain(why)));
+            let what = plain(&entry.what) + &why.unwrap_or_default();
+            vec![entry.version.to_string(), entry.at.clone(), entry.by.clone(), what]
         });
-        println!("{}", table(&["version", "at", "by", "what", "why"], &[0], rows.collect()));
+        println!("{}", table(&["version", "at", "by", "what"], &[0], rows.collect()));
         if let Some(summary) = &reply.summary {
             show_summary(summary, args.all);
         }
@@ -140,23 +141,31 @@ fn show_summary(summary: &SummaryBody, all: bool) {
         summary.depth,
         summary.covers
     );
-    if !summary.claims.is_empty() {
-        let rows = summary.claims.iter().map(|claim| {
+    if summary.claims_unreadable {
+        println!("{}: what they said is not known", warning("its claims cannot be read"));
+    }
+    let claims = summary.claims.as_deref().unwrap_or_default();
+    if !claims.is_empty() {
+        let rows = claims.iter().map(|claim| {
             let sources: Vec<&str> =
                 claim.sources.iter().map(|source| source.span.as_str()).collect();
             vec![claim.origin.clone(), excerpt(&claim.text, 80), sources.join(", ")]
         });
         println!("{}", table(&["origin", "claim", "sources"], &[], rows.collect()));
     }
-    super::contract::show_findings(&summary.findings);
+    if summary.claims_omitted > 0 {
+        println!("… and {} more claims", count(summary.claims_omitted));
+    }
+    super::contract::show_findings(&summary.findings, summary.findings_omitted);
     let left_out = summary.identifiers - summary.identifiers_kept;
     println!(
         "it keeps {} of {} identifiers and leaves {left_out} out",
         summary.identifiers_kept, summary.identifiers
     );
-    let kinds = summary.kinds.iter().map(|count| {
-        vec![count.kind.clone(), count.kept.to_string(), count.identifiers.to_string()]
-    });
+    let kinds = summary
+        .kinds
+        .iter()
+        .map(|of| vec![of.kind.clone(), of.kept.to_string(), of.identifiers.to_string()]);
     if !summary.kinds.is_empty() {
         println!("{}", table(&["kind", "kept", "of"], &[1, 2], kinds.collect()));
     }

@@ -244,11 +244,12 @@ fn report(global: &Global, sessions: &[Session], dry_run: bool) -> Result<Exit, 
     for session in sessions {
         let raw = &session.report.raw;
         if !raw.is_empty() {
-            let kinds: Vec<String> = raw.iter().map(|(kind, n)| format!("{kind} {n}")).collect();
+            let kinds: Vec<String> =
+                raw.iter().map(|(kind, n)| format!("{} {n}", output::plain(kind))).collect();
             println!("{}", faint(&format!("{}: kept raw: {}", session.name, kinds.join(", "))));
         }
         for note in &session.report.notes {
-            println!("{}", faint(&format!("{}: {note}", session.name)));
+            println!("{}", faint(&format!("{}: {}", session.name, output::plain(note))));
         }
     }
     match (dry_run, sessions.first()) {

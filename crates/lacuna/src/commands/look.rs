@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{Context, budget_line};
 use crate::args::{self, Render};
 use crate::failure::{Exit, Failure};
-use crate::output::{self, excerpt, faint, table, verdict};
+use crate::output::{self, excerpt, faint, on_terminal, plain, table, verdict, warning};
 
 pub(super) fn window(context: &Context<'_>, args: &args::Window) -> Result<Exit, Failure> {
     let render = match args.render {
@@ -33,7 +33,7 @@ pub(super) fn window(context: &Context<'_>, args: &args::Window) -> Result<Exit,
         return Ok(Exit::Done);
     }
     if let Some(text) = &reply.text {
-        anstream::print!("{text}");
+        anstream::print!("{}", on_terminal(text));
     }
     if let Some(messages) = &reply.messages {
         let mut request = json!({ "messages": messages });
@@ -42,7 +42,7 @@ pub(super) fn window(context: &Context<'_>, args: &args::Window) -> Result<Exit,
         }
         let text = serde_json::to_string_pretty(&request)
             .map_err(|error| Failure::Other(error.to_string()))?;
-        println!("{text}");
+        println!("{}", on_terminal(&text));
     }
     if let Some(entries) = &reply.entries {
         let rows = entries.iter().map(entry_row).collect();
@@ -124,7 +124,7 @@ fn show_expanded(asked: &str, reply: &ExpandReply, text: Option<&str>) {
     if let Some(cause) = &reply.cause {
         let by = cause.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
         let under = cause.directive.as_ref().map(|d| format!(" under {d}")).unwrap_or_default();
-        let why = cause.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        let why = cause.why.as_ref().map(|why| format!(": {}", plain(why))).unwrap_or_default();
         println!("cause: {}{by}{under} at {}{why}", cause.kind, cause.at);
     }
     if let Some(spans) = &reply.spans {
@@ -133,9 +133,12 @@ fn show_expanded(asked: &str, reply: &ExpandReply, text: Option<&str>) {
             .map(|span| vec![span.handle.clone(), verdict(&span.outcome), span.tokens.to_string()]);
         println!("{}", table(&["span", "outcome", "tokens"], &[2], rows.collect()));
     }
+    if reply.claims_unreadable {
+        println!("{}: nothing in it is established", warning("its claims cannot be read"));
+    }
     match text {
         Some("") if reply.total_bytes.is_none() => {}
-        Some(text) => println!("{text}"),
+        Some(text) => println!("{}", on_terminal(text)),
         None => println!("{}", faint("the content is binary: use --raw")),
     }
 }
@@ -206,7 +209,7 @@ pub(super) fn tombstones(context: &Context<'_>) -> Result<Exit, Failure> {
             cause.at.clone(),
             cause.kind.clone(),
             cause.by.clone().unwrap_or_default(),
-            what,
+            plain(&what),
             entry.bytes.to_string(),
             entry.tokens.to_string(),
         ]

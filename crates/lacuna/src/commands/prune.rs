@@ -9,7 +9,7 @@ use super::{Context, budget_line};
 use crate::args;
 use crate::backend::command_id;
 use crate::failure::{Exit, Failure};
-use crate::output::{heading, table, verdict};
+use crate::output::{heading, plain, table, verdict};
 
 /// Spans that a listing shows before it only counts them.
 const SHOWN: usize = 40;
@@ -38,7 +38,7 @@ pub(super) fn show(reply: &PruneReplyBody) {
     let reason = reply.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
     println!("{} {}{reason}", heading(&reply.directive), verdict(&reply.status));
     if let Some(advice) = &reply.advice {
-        println!("{advice}");
+        println!("{}", plain(advice));
     }
     let rows = reply.spans.iter().take(SHOWN).map(|span| {
         let check = &span.check;
@@ -49,7 +49,7 @@ pub(super) fn show(reply: &PruneReplyBody) {
             mark(check.existence),
             mark(check.addressability),
             mark(check.provenance),
-            check.why.clone().unwrap_or_default(),
+            check.why.as_deref().map(plain).unwrap_or_default(),
         ]
     });
     let header = ["span", "verdict", "exists", "addressable", "provenance", ""];

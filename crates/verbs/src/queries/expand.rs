@@ -12,7 +12,7 @@ use lacuna_wire::{WireError, cause_json, fingerprint};
 
 use super::{as_text, cause, evidence, expect_version, outcome_word};
 use crate::error::wire_error;
-use crate::fit::{encode, encode_within, fitting};
+use crate::fit::{as_many, encode, encode_within, fitting};
 use crate::identity::stamp;
 use crate::work::Inner;
 
@@ -21,6 +21,7 @@ pub(super) struct Question {
     address: Address,
     offset: u64,
     limit: u64,
+    spans_from: usize,
     purpose: Purpose,
     command_id: Option<CommandStamp>,
     expected_version: Option<u64>,
@@ -46,6 +47,7 @@ impl Question {
             address,
             offset: request.offset.unwrap_or(0),
             limit: request.limit.unwrap_or(u64::MAX),
+            spans_from: usize::try_from(request.spans_from.unwrap_or(0)).unwrap_or(usize::MAX),
             purpose,
             command_id,
             expected_version,
@@ -65,18 +67,23 @@ impl Question {
         }
         // A first guess that fits unless the content needs much escaping.
         let mut limit = self.limit.min(max as u64);
+        // Content that comes in parts leaves the lists beside the first one a quarter.
+        let mut reserved = 0;
         loop {
             let expanded =
                 inner.journal.expand(key, &self.address, self.offset, limit).map_err(wire_error)?;
-            let mut reply = reply(inner, &expanded, self.offset, max)?;
-            let encoded = encode(&reply)?;
+            let (mut reply, beside) = self.reply(inner, &expanded, max)?;
+            let bare = encode(&reply)?.len();
+            let room = max - beside.size()?.min(reserved);
             let given = expanded.content.as_ref().map_or(0, |slice| slice.bytes.len() as u64);
-            if encoded.len() <= max || given <= 1 {
+            if bare <= room || given <= 1 {
                 reply.duplicate = self.record(inner, key, principal, &expanded, max)?;
+                beside.put(&mut reply, max)?;
                 return encode_within(&reply, max);
             }
-            let excess = encoded.len() as u64 * 10 / 9 / max as u64 + 1;
+            let excess = bare as u64 * 10 / 9 / room as u64 + 1;
             limit = (given / excess.max(2)).max(1);
+            reserved = max / 4;
         }
     }
 
@@ -95,8 +102,12 @@ impl Question {
             return Ok(false);
         };
         let to_the_end = slice.offset + slice.bytes.len() as u64 == slice.total;
-        let in_parts = slice.total > max as u64 && !slice.bytes.is_empty();
-        if !(to_the_end && (slice.offset == 0 || in_parts)) {
+        if self.purpose == Purpose::Expand || !to_the_end {
+            return Ok(false);
+        }
+        // The end of what would have come whole is not all of it.
+        let last_part = slice.offset > 0;
+        if last_part && (slice.bytes.is_empty() || !self.comes_in_parts(inner, key, max)?) {
             return Ok(false);
         }
         inner
@@ -104,60 +115,125 @@ impl Question {
             .record_read(key, principal, self.command_id.clone(), span.clone(), self.purpose)
             .map_err(wire_error)
     }
-}
 
-fn reply(
-    inner: &Inner,
-    expanded: &Expanded,
-    offset: u64,
-    max: usize,
-) -> Result<ExpandReply, WireError> {
-    let state = &expanded.state;
-    let mut reply = ExpandReply {
-        outcome: outcome_word(expanded.outcome),
-        span: None,
-        handle: None,
-        digest: None,
-        bytes: None,
-        tokens: None,
-        role: None,
-        origin: None,
-        kind: None,
-        media_type: None,
-        hedged: None,
-        recorded_at: None,
-        content: None,
-        content_b64: None,
-        offset: None,
-        total_bytes: None,
-        erases_at: None,
-        tombstone: None,
-        cause: None,
-        directive: None,
-        status: None,
-        claims: None,
-        spans: None,
-        next: None,
-        duplicate: false,
-        evidence: evidence(inner, state),
-    };
-    match &expanded.lookup {
-        Lookup::NeverRecorded => {}
-        Lookup::Directive(number, spans) => {
-            describe_directive(&mut reply, state, *number, spans, offset, max)?;
-        }
-        Lookup::Span(id) => {
-            let found = state.find(id).ok_or_else(|| Refusal::UnknownSpan(vec![id.clone()]))?;
-            describe_span(&mut reply, state, found, expanded);
-            if found.is_summary() && offset == 0 && expanded.content.is_some() {
-                let claims = inner.journal.claims(found).map_err(wire_error)?.unwrap_or_default();
-                let mut claims: Vec<ClaimBody> = claims.iter().map(Into::into).collect();
-                claims.truncate(fitting(&claims, max / 4)?);
-                reply.claims = Some(claims);
+    /// Whether no message can carry the content whole: by its length, or once it is escaped.
+    fn comes_in_parts(
+        &self,
+        inner: &Inner,
+        key: &SessionKey,
+        max: usize,
+    ) -> Result<bool, WireError> {
+        let whole = inner.journal.expand(key, &self.address, 0, max as u64).map_err(wire_error)?;
+        let cut = whole.content.as_ref().is_some_and(|s| (s.bytes.len() as u64) < s.total);
+        Ok(cut || encode(&self.reply(inner, &whole, max)?.0)?.len() > max)
+    }
+
+    /// The reply without what stands beside a summary's text, and that.
+    fn reply(
+        &self,
+        inner: &Inner,
+        expanded: &Expanded,
+        max: usize,
+    ) -> Result<(ExpandReply, Beside), WireError> {
+        let state = &expanded.state;
+        let mut reply = ExpandReply {
+            outcome: outcome_word(expanded.outcome),
+            span: None,
+            handle: None,
+            digest: None,
+            bytes: None,
+            tokens: None,
+            role: None,
+            origin: None,
+            kind: None,
+            media_type: None,
+            hedged: None,
+            recorded_at: None,
+            content: None,
+            content_b64: None,
+            offset: None,
+            total_bytes: None,
+            erases_at: None,
+            tombstone: None,
+            cause: None,
+            directive: None,
+            status: None,
+            claims: None,
+            claims_omitted: 0,
+            claims_unreadable: false,
+            spans: None,
+            spans_omitted: 0,
+            next: None,
+            duplicate: false,
+            evidence: evidence(inner, state),
+        };
+        let mut beside = Beside::default();
+        match &expanded.lookup {
+            Lookup::NeverRecorded => {}
+            Lookup::Directive(number, spans) => {
+                describe_directive(&mut reply, state, *number, spans, self.offset, max)?;
+            }
+            Lookup::Span(id) => {
+                let found = state.find(id).ok_or_else(|| Refusal::UnknownSpan(vec![id.clone()]))?;
+                describe_span(&mut reply, state, found, expanded);
+                if found.is_summary() && self.offset == 0 {
+                    let covers = state.covers(found);
+                    let covers = covers.iter().skip(self.spans_from);
+                    beside.spans = covers.map(|id| handled(state, id)).collect();
+                    reply.spans = Some(Vec::new());
+                    if expanded.content.is_some() && self.spans_from == 0 {
+                        let claims = inner.journal.claims(found).map_err(wire_error)?;
+                        reply.claims_unreadable = claims.is_none();
+                        reply.claims = claims.as_ref().map(|_| Vec::new());
+                        beside.claims = claims.iter().flatten().map(Into::into).collect();
+                    }
+                }
             }
         }
+        Ok((reply, beside))
     }
-    Ok(reply)
+}
+
+/// What stands beside the first part of a summary's text: as much of it as the message has room for.
+#[derive(Default)]
+struct Beside {
+    claims: Vec<ClaimBody>,
+    spans: Vec<HandledBody>,
+}
+
+impl Beside {
+    /// The bytes that all of it takes.
+    fn size(&self) -> Result<usize, WireError> {
+        let claims = as_many(&self.claims, usize::MAX)?.1;
+        Ok(claims + as_many(&self.spans, usize::MAX)?.1)
+    }
+
+    /// Puts what fits into the reply. Neither list takes more than half as long as the other one
+    /// needs it.
+    fn put(mut self, reply: &mut ExpandReply, max: usize) -> Result<(), WireError> {
+        let mut room = max.saturating_sub(encode(reply)?.len());
+        if self.size()? > room {
+            reply.claims_omitted = self.claims.len() as u64;
+            reply.spans_omitted = self.spans.len() as u64;
+            room = max.saturating_sub(encode(reply)?.len());
+        }
+        let half = as_many(&self.spans, room / 2)?.1;
+        let (claims, taken) = as_many(&self.claims, room - half)?;
+        let spans = as_many(&self.spans, room - taken)?.0;
+        reply.claims_omitted = (self.claims.len() - claims) as u64;
+        reply.spans_omitted = (self.spans.len() - spans) as u64;
+        self.claims.truncate(claims);
+        self.spans.truncate(spans);
+        if let Some(list) = &mut reply.claims {
+            *list = self.claims;
+        }
+        if let Some(list) = &mut reply.spans
+            && !self.spans.is_empty()
+        {
+            *list = self.spans;
+        }
+        Ok(())
+    }
 }
 
 fn describe_span(
@@ -185,7 +261,6 @@ fn describe_span(
     }
     if span.is_summary() {
         reply.status = span.summary_status().map(|status| status.word().to_owned());
-        reply.spans = Some(state.covers(span).iter().map(|id| handled(state, id)).collect());
     }
     if let Some(Slice { offset, bytes, total }) = &expanded.content {
         match as_text(bytes) {

@@ -3,6 +3,7 @@
 mod expand;
 mod explain;
 mod index;
+mod story;
 mod suggest;
 mod window;
 

@@ -96,6 +96,7 @@ fn explain_tells_everything_that_happened_to_a_span() {
             "findings",
             "identifiers",
             "identifiers_kept",
+            "kinds",
             "omitted_identifiers",
             "status"
         ])
@@ -143,7 +144,6 @@ fn explain_tells_of_refused_summaries_prunes_and_alerts() {
 
 /// A story without its end: whoever reads it believes that the spans are protected still.
 #[test]
-#[ignore = "bug: explain does not tell that a contradiction was resolved, nor how"]
 fn explain_tells_how_a_contradiction_was_settled() {
     let rig = Rig::recorded();
     let noted = rig.call(S, "contradict", json!({ "spans": ["a", "b"], "note": "ports" })).unwrap();
@@ -153,7 +153,15 @@ fn explain_tells_how_a_contradiction_was_settled() {
         let reply = explain(&rig, span);
         let last = reply["story"].as_array().unwrap().last().unwrap().clone();
         assert_eq!((&last["version"], &last["why"]), (&json!(5), &json!("it was asked")), "{last}");
+        let other = if span == "a" { "b" } else { "a" };
+        assert_eq!(last["what"], format!("its contradiction with {other} was resolved (c1)"));
     }
+    // Another one of the session is no part of their story.
+    rig.append(json!([user("x", "The port is 1."), user("y", "The port is 2.")]));
+    rig.call(S, "contradict", json!({ "spans": ["x", "y"] })).unwrap();
+    rig.call(S, "resolve", json!({ "contradiction": "c2", "note": "both are" })).unwrap();
+    assert_eq!(story(&explain(&rig, "a")).len(), 3);
+    assert_eq!(story(&explain(&rig, "x")).len(), 3);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use lacuna_core::{Audit, AuditNote, AuditReply, Command};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::summarize::FindingBody;
 use super::{span_id, word};
@@ -24,13 +24,19 @@ request! {
 }
 
 /// A remark of an auditor: a sentence, or a finding as replies have them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum RemarkBody {
     /// A sentence.
     Sentence(String),
     /// A finding.
     Finding(RemarkFindingBody),
+}
+
+impl<'de> Deserialize<'de> for RemarkBody {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::json::object::or_text(deserializer, Self::Sentence, Self::Finding)
+    }
 }
 
 /// A finding of an auditor.
@@ -92,6 +98,9 @@ pub struct AuditReplyBody {
     pub version: u64,
     /// Why it does not count. Of a summary that was refused when it was written: why that was.
     pub findings: Vec<FindingBody>,
+    /// Findings left out because the reply would not fit into one message.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub findings_omitted: u64,
     /// Set if this is the first reply again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub duplicate: bool,
@@ -104,6 +113,7 @@ impl From<&AuditReply> for AuditReplyBody {
             counts: reply.counts,
             version: reply.version,
             findings: reply.findings.iter().map(Into::into).collect(),
+            findings_omitted: 0,
             duplicate: false,
         }
     }

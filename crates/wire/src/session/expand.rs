@@ -22,6 +22,9 @@ request! {
         /// The most bytes of content to give.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u64>,
+        /// Of a summary: skip this many of the spans that it covers.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spans_from: Option<u64>,
         /// `expand` (default); `audit` and `reground` are recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         purpose: Option<String>,
@@ -94,13 +97,23 @@ pub struct ExpandReply {
     /// `accepted`, `needs_audit` or `rejected`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// The claims of a summary with their origins, as many as fit; beside the first part of its text.
+    /// The claims of a summary with their origins; beside the first part of its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claims: Option<Vec<ClaimBody>>,
-    /// The spans of a directive, or those that a summary covers.
+    /// Claims left out because the reply would not fit into one message.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub claims_omitted: u64,
+    /// Set if the claims of this summary cannot be read any more: what they said is not known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub claims_unreadable: bool,
+    /// The spans of a directive; beside the first part of a summary's text those that it covers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spans: Option<Vec<HandledBody>>,
-    /// Set if `spans` is longer than fits: ask again with `offset` set to this.
+    /// Covered spans behind these, left out because the reply would not fit into one message: ask
+    /// again with `spans_from`.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub spans_omitted: u64,
+    /// Set if the `spans` of a directive are more than fit: ask again with `offset` set to this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
     /// Set if this reading was recorded before, under the same `command_id`.

@@ -67,10 +67,20 @@ pub struct SummaryBody {
     pub depth: u32,
     /// How many spans it covers.
     pub covers: u64,
-    /// Its claims; none if they cannot be read any more.
-    pub claims: Vec<ClaimBody>,
+    /// Its claims; not there if they cannot be read any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claims: Option<Vec<ClaimBody>>,
+    /// Claims left out because the reply would not fit into one message.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub claims_omitted: u64,
+    /// Set if its claims cannot be read any more: what they said is not known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub claims_unreadable: bool,
     /// What was found when it was written.
     pub findings: Vec<FindingBody>,
+    /// Findings left out because the reply would not fit into one message.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub findings_omitted: u64,
     /// How many identifiers the covered spans hold.
     pub identifiers: u32,
     /// How many of them it keeps.

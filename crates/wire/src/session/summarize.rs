@@ -104,6 +104,10 @@ pub struct SummarizeReply {
     /// What to do instead, once no attempt is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<FallbackBody>,
+    /// Set if the way out is longer than a message: prune the covered spans in parts, or take what
+    /// `suggest` says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fallback_omitted: bool,
     /// Set if this is the first reply again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub duplicate: bool,
@@ -185,6 +189,7 @@ impl From<&SummaryReply> for SummarizeReply {
             depth: reply.depth,
             attempts_left: reply.attempts_left,
             fallback: reply.fallback.as_ref().map(fallback),
+            fallback_omitted: false,
             duplicate: false,
         }
     }

@@ -1,0 +1,178 @@
+//! The story of a span: the events that concern it, told from its side.
+
+use std::collections::BTreeMap;
+
+use lacuna_core::event::{Event, PrunedSpan, Recorded};
+use lacuna_core::{Cause, Finding, SessionKey, SessionState, SpanId};
+use lacuna_wire::WireError;
+use lacuna_wire::session::{StoryBody, contradiction_id};
+
+use crate::error::wire_error;
+use crate::work::Inner;
+
+/// Events read at a time.
+const PAGE: usize = 4_096;
+
+/// Every event of the session that concerns the span, told from its side.
+pub(super) fn story(
+    inner: &Inner,
+    key: &SessionKey,
+    state: &SessionState,
+    id: &SpanId,
+) -> Result<Vec<StoryBody>, WireError> {
+    let mut story = Vec::new();
+    let mut contradictions = BTreeMap::new();
+    let mut from = 1;
+    while from <= state.version {
+        let events = inner.journal.history(key, from, PAGE).map_err(wire_error)?;
+        let Some(last) = events.last() else { break };
+        from = last.version + 1;
+        let until = events.iter().take_while(|recorded| recorded.version <= state.version);
+        story.extend(until.filter_map(|recorded| entry(recorded, id, &mut contradictions)));
+    }
+    Ok(story)
+}
+
+/// Contradictions that concern the span: their numbers, and what it is said to contradict.
+type Contradictions = BTreeMap<u32, SpanId>;
+
+fn entry(
+    recorded: &Recorded,
+    id: &SpanId,
+    contradictions: &mut Contradictions,
+) -> Option<StoryBody> {
+    let (what, why) = match &recorded.event {
+        Event::ContradictionNoted(e) if e.spans.contains(id) => {
+            let other = e.spans.iter().find(|other| *other != id)?;
+            contradictions.insert(e.contradiction, other.clone());
+            let number = contradiction_id(e.contradiction);
+            (format!("declared to contradict {other} ({number})"), e.note.clone())
+        }
+        // Its event names no spans.
+        Event::ContradictionResolved(e) => {
+            let other = contradictions.get(&e.contradiction)?;
+            let number = contradiction_id(e.contradiction);
+            (
+                format!("its contradiction with {other} was resolved ({number})"),
+                Some(e.note.clone()),
+            )
+        }
+        event => tell(event, id)?,
+    };
+    Some(StoryBody {
+        version: recorded.version,
+        at: recorded.at.to_string(),
+        by: recorded.principal.to_string(),
+        what,
+        why,
+    })
+}
+
+fn tell(event: &Event, id: &SpanId) -> Option<(String, Option<String>)> {
+    let plain = |what: String| Some((what, None));
+    match event {
+        Event::SpanRecorded(e) if e.span == *id => {
+            let turn = e.turn.map(|turn| format!(" in turn {turn}")).unwrap_or_default();
+            let hedged = if e.hedged { ", hedged" } else { "" };
+            plain(format!("recorded as {} of origin {}{hedged}{turn}", e.kind, e.origin))
+        }
+        Event::SpanRecorded(e) if e.supersedes.as_ref() == Some(id) => {
+            plain(format!("superseded by {}", e.span))
+        }
+        Event::SpanRecorded(e) if e.answers.as_ref() == Some(id) => {
+            plain(format!("answered by {}", e.span))
+        }
+        Event::SummaryRecorded(e) if e.span == *id => {
+            let codes = codes(&e.findings);
+            let what = format!(
+                "recorded as a summary of {} spans, depth {}: {}",
+                e.covers.len(),
+                e.depth,
+                e.status
+            );
+            Some((what, (!codes.is_empty()).then(|| codes.join(", "))))
+        }
+        Event::SummaryRecorded(e) => {
+            let word = match (e.covers.contains(id), e.cites.contains(id)) {
+                (true, true) => "covered and cited",
+                (true, false) => "covered",
+                (false, true) => "cited",
+                (false, false) => return None,
+            };
+            plain(format!("{word} by the summary {} ({})", e.span, e.status))
+        }
+        Event::SummaryAudited(e) if e.summary == *id => {
+            let verdict = if e.pass { "passed" } else { "failed" };
+            let counts = if e.accepted { "" } else { "; the audit does not count" };
+            let remarks = e.notes.iter().filter_map(|note| note.message.clone());
+            let why: Vec<String> = codes(&e.findings).into_iter().chain(remarks).collect();
+            Some((format!("{verdict} an audit{counts}"), (!why.is_empty()).then(|| why.join("; "))))
+        }
+        Event::PruneExecuted(e) => {
+            if e.replace_with.as_ref() == Some(id) {
+                return plain(format!(
+                    "put in the place of {} spans by {}",
+                    e.spans.len(),
+                    e.directive
+                ));
+            }
+            let own = e.spans.iter().find(|pruned| pruned.span == *id)?;
+            let with = e.replace_with.as_ref().map(|with| format!(", replaced by {with}"));
+            let with = with.unwrap_or_default();
+            Some((format!("pruned under {}{with}: {}", e.directive, checks(own)), e.reason.clone()))
+        }
+        Event::PruneRejected(e) => {
+            let own = e.spans.iter().find(|pruned| pruned.span == *id)?;
+            Some((
+                format!("kept: {} was refused ({}): {}", e.directive, e.why, checks(own)),
+                Some(e.advice.clone()),
+            ))
+        }
+        Event::LossyCommitted(e) => {
+            e.spans.iter().find(|lost| lost.span == *id)?;
+            Some(match &e.cause {
+                Cause::Directive { directive, by } => (
+                    format!("lost for good under {directive}"),
+                    Some(format!("{by} consented to the loss")),
+                ),
+                Cause::Damage { found } => {
+                    ("lost for good: its copy is damaged".to_owned(), Some(found.clone()))
+                }
+            })
+        }
+        Event::SpanRestored(e) if e.span == *id => plain("restored into the window".to_owned()),
+        Event::SpanRead(e) if e.span == *id => plain(format!("read, purpose {}", e.purpose)),
+        Event::AlertRaised(e) if e.spans.contains(id) => {
+            Some((format!("an alert was raised: {}", e.alert), Some(e.message.clone())))
+        }
+        _ => None,
+    }
+}
+
+/// The codes of findings in the order of their first, each told once and counted.
+fn codes(findings: &[Finding]) -> Vec<String> {
+    let mut counted: Vec<(&str, usize)> = Vec::new();
+    for code in findings.iter().map(|finding| finding.code.word()) {
+        match counted.iter_mut().find(|(told, _)| *told == code) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((code, 1)),
+        }
+    }
+    let word = |(code, count): (&str, usize)| match count {
+        1 => code.to_owned(),
+        _ => format!("{code} ×{count}"),
+    };
+    counted.into_iter().map(word).collect()
+}
+
+fn checks(pruned: &PrunedSpan) -> String {
+    let word = |holds| if holds { "holds" } else { "fails" };
+    let check = &pruned.check;
+    let why = check.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+    format!(
+        "existence {}, addressability {}, provenance {}{why}",
+        word(check.existence),
+        word(check.addressability),
+        word(check.provenance)
+    )
+}
