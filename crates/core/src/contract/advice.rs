@@ -38,7 +38,8 @@ pub(super) fn sentence(case: &Case<'_>, finding: &Finding) -> String {
         Code::SourceNotPrimary => not_primary(case, &of, finding.span.as_ref()),
         Code::OriginUpgraded => upgraded(case, &of, finding),
         Code::HedgeDropped if claim.is_some() => format!(
-            "{of} states flatly what {} hedges: tag it hedged, and keep the hedge in its words",
+            "{of} states flatly what {} hedges: tag it hedged and keep the hedge in its words, or cite \
+             only what says it without one",
             span()
         ),
         Code::HedgeDropped => format!(
@@ -144,7 +145,7 @@ fn upgraded(case: &Case<'_>, of: &str, finding: &Finding) -> String {
     let span = id.map_or("?", SpanId::as_str);
     match claim.map(|claim| claim.origin) {
         Some(ClaimOrigin::Hedged) => format!(
-            "{of} is tagged hedged, but {span} is of origin {origin} and does not hedge: tag it \
+            "{of} is tagged hedged, but {span} is of origin {origin} and hedges nowhere: tag it \
              inferred"
         ),
         _ => format!(

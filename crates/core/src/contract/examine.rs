@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use super::omitted::{Identifiers, KindCount, OMITTED, Omitted, Tally};
-use super::words::{Source, Work, hedged_around, holds_quote};
+use super::words::{Source, Stated, Work, hedges_quote, holds_quote, stated};
 use crate::command::Summarize;
 use crate::event::StoredClaims;
 use crate::text::{
@@ -81,6 +81,29 @@ pub struct SourceFacts {
     pub misquoted: bool,
     /// Whether it hedges around the words that the claim takes from it.
     pub hedges: bool,
+    /// Whether it hedges anywhere.
+    pub hedges_somewhere: bool,
+}
+
+/// That a claim rests on a span.
+#[derive(Clone, Copy)]
+struct Citation {
+    claim: usize,
+    /// The source, counted within its claim.
+    place: usize,
+    rests: Rests,
+}
+
+/// How a claim rests on a span.
+#[derive(Clone, Copy, PartialEq)]
+enum Rests {
+    /// The span holds its anchors.
+    Wholly,
+    /// The span is a summary beside primary spans: only they hold its anchors.
+    Beside,
+    /// The span is the call of a tool whose result is cited: the result tells of what the call names,
+    /// but its numbers are its own.
+    OnResult,
 }
 
 /// An anchor of a claim or of the text, on its way to being found.
@@ -107,9 +130,10 @@ pub struct Examiner<'a> {
     summarize: &'a Summarize,
     /// The spans to read, in the order of recording.
     wanted: Vec<SpanIndex>,
+    /// Those that it covers, and what is behind them.
     covered: HashSet<SpanIndex>,
-    /// Claims and sources by the span that they cite: (claim, source, counts for anchors).
-    citing: HashMap<SpanIndex, Vec<(usize, usize, bool)>>,
+    /// What rests on each span.
+    citing: HashMap<SpanIndex, Vec<Citation>>,
     sought: Vec<Vec<Sought>>,
     in_text: Vec<SoughtInText>,
     facts: Examination,
@@ -118,11 +142,13 @@ pub struct Examiner<'a> {
 }
 
 /// The spans whose contents examining a summary reads, in the order of recording: those that it
-/// covers, what is behind them where they are summaries, and those that it cites.
+/// covers, what is behind them where they are summaries, and those that it cites, with the calls of cited results.
 pub fn wanted(state: &SessionState, summarize: &Summarize) -> BTreeSet<SpanIndex> {
     let covered = summarize.covers.iter().filter_map(|id| state.index(id));
     let cited = summarize.claims.iter().flat_map(|claim| claim.sources.iter().map(|s| &s.span));
-    let mut wanted: BTreeSet<SpanIndex> = cited.filter_map(|id| state.index(id)).collect();
+    let cited = cited.filter_map(|id| state.index(id));
+    let cited = cited.flat_map(|index| [Some(index), state.span(index).answers]);
+    let mut wanted: BTreeSet<SpanIndex> = cited.flatten().collect();
     for index in covered {
         wanted.insert(index);
         if state.span(index).is_summary() {
@@ -136,7 +162,7 @@ impl<'a> Examiner<'a> {
     /// Prepares to examine a summary in this session. Spans that the session does not know are
     /// passed over: the rules name them.
     pub fn new(state: &SessionState, summarize: &'a Summarize) -> Self {
-        let mut citing: HashMap<SpanIndex, Vec<(usize, usize, bool)>> = HashMap::new();
+        let mut citing: HashMap<SpanIndex, Vec<Citation>> = HashMap::new();
         let mut facts = Examination::default();
         let mut kept: HashSet<Form> = forms(&summarize.text).map(|(form, _)| form).collect();
         let mut claimed = HashSet::new();
@@ -148,7 +174,13 @@ impl<'a> Examiner<'a> {
             let primary = claim.sources.iter().any(|s| known(&s.span).is_some_and(|(_, s)| !s));
             for (place, source) in claim.sources.iter().enumerate() {
                 if let Some((index, summary)) = known(&source.span) {
-                    citing.entry(index).or_default().push((number, place, !(primary && summary)));
+                    let rests = if primary && summary { Rests::Beside } else { Rests::Wholly };
+                    let citation = Citation { claim: number, place, rests };
+                    citing.entry(index).or_default().push(citation);
+                    if let Some(call) = state.span(index).answers {
+                        let citation = Citation { rests: Rests::OnResult, ..citation };
+                        citing.entry(call).or_default().push(citation);
+                    }
                 }
                 claimed.extend(source.quote.iter().flat_map(|quote| forms(quote)).map(|f| f.0));
             }
@@ -171,8 +203,8 @@ impl<'a> Examiner<'a> {
             })
             .collect();
         kept.extend(claimed);
-        let covered: HashSet<SpanIndex> =
-            summarize.covers.iter().filter_map(|id| state.index(id)).collect();
+        let covered = summarize.covers.iter().filter_map(|id| state.index(id));
+        let covered: HashSet<SpanIndex> = covered.flat_map(|index| state.behind(index)).collect();
         Self {
             summarize,
             wanted: wanted(state, summarize).into_iter().collect(),
@@ -215,7 +247,7 @@ impl<'a> Examiner<'a> {
             return;
         }
         let citing = self.citing.remove(&index).unwrap_or_default();
-        let of_claims = citing.iter().flat_map(|(claim, ..)| &self.sought[*claim]);
+        let of_claims = citing.iter().flat_map(|citation| &self.sought[citation.claim]);
         let of_text = self.in_text.iter().map(|place| &place.sought);
         let sought = Sieve::of(of_claims.chain(of_text).map(|sought| sought.form));
         let user = span.origin == Origin::User;
@@ -229,8 +261,9 @@ impl<'a> Examiner<'a> {
             },
         );
         let source = Source { text, held };
-        for (claim, place, counts) in citing {
-            self.cite(&source, (claim, place), counts);
+        let hedges_somewhere = !citing.is_empty() && hedge(text).is_some();
+        for citation in citing {
+            self.cite(&source, citation, hedges_somewhere);
         }
         self.support(span, &source);
     }
@@ -254,7 +287,8 @@ impl<'a> Examiner<'a> {
             }
             // Where a span is marked and its words say what they hedge, the words tell it better.
             let marked = span.hedged && hedge(source.text).is_none();
-            if marked || hedged_around(source, &[(kind, words)], None, &mut self.work) {
+            let hedged = stated(source, kind, words, None, &mut self.work);
+            if marked || hedged == Some(Stated::Hedged) {
                 place.hedged_in.get_or_insert_with(|| span.id.clone());
             } else {
                 place.settled = true;
@@ -262,37 +296,58 @@ impl<'a> Examiner<'a> {
         }
     }
 
-    /// What the content of a cited span says about a claim.
-    fn cite(&mut self, source: &Source<'_>, (claim, place): (usize, usize), counts: bool) {
+    /// What the content of a span says about a claim that rests on it.
+    fn cite(
+        &mut self,
+        source: &Source<'_>,
+        Citation { claim, place, rests }: Citation,
+        hedges_somewhere: bool,
+    ) {
         let said = &self.summarize.claims[claim];
         let quote = said.sources[place].quote.as_deref();
         if !self.work.allow_looks(1 + self.sought[claim].len()) {
             return;
         }
-        let mut here = Vec::new();
-        for sought in &mut self.sought[claim] {
-            let Anchor { kind, start, end } = sought.anchor;
-            let words = &said.text[start..end];
-            if source.held.holds(kind, words) {
-                sought.found |= counts;
-                here.push((kind, words));
+        if rests == Rests::OnResult {
+            for sought in &mut self.sought[claim] {
+                let Anchor { kind, start, end } = sought.anchor;
+                let named = !matches!(kind, AnchorKind::Number | AnchorKind::Time);
+                sought.found |= named && source.held.holds(kind, &said.text[start..end]);
             }
+            return;
         }
         let facts = &mut self.facts.claims[claim].sources[place];
         facts.misquoted =
             quote.is_some_and(|quote| !holds_quote(source.text, quote, &mut self.work));
+        facts.hedges_somewhere = hedges_somewhere;
         let quote = quote.filter(|_| !facts.misquoted);
-        facts.hedges = match (here.as_slice(), quote) {
-            ([], None) => self.work.hedged_like(source.text, &said.text),
-            (anchors, quote) => hedged_around(source, anchors, quote, &mut self.work),
-        };
+        let (mut held, mut hedged) = (false, false);
+        for sought in &mut self.sought[claim] {
+            let Anchor { kind, start, end } = sought.anchor;
+            let words = &said.text[start..end];
+            if !source.held.holds(kind, words) {
+                continue;
+            }
+            held = true;
+            sought.found |= rests == Rests::Wholly;
+            let stated = stated(source, kind, words, quote, &mut self.work);
+            hedged |= stated == Some(Stated::Hedged);
+        }
+        facts.hedges = hedged
+            || match quote {
+                Some(quote) => hedges_quote(source.text, quote, &mut self.work),
+                None if !held => self.work.hedged_like(source.text, &said.text),
+                None => false,
+            };
     }
 
     /// A source that holds no words cannot hold a quote.
     fn misquoted(&mut self, index: SpanIndex) {
-        for (claim, source, _) in self.citing.remove(&index).unwrap_or_default() {
-            let quote = self.summarize.claims[claim].sources[source].quote.is_some();
-            self.facts.claims[claim].sources[source].misquoted = quote;
+        for Citation { claim, place, rests } in self.citing.remove(&index).unwrap_or_default() {
+            let quote = self.summarize.claims[claim].sources[place].quote.is_some();
+            if rests != Rests::OnResult {
+                self.facts.claims[claim].sources[place].misquoted = quote;
+            }
         }
     }
 

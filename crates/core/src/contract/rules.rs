@@ -7,7 +7,7 @@ use super::{Case, disconfirming};
 use crate::event::{Claim, ClaimOrigin};
 use crate::finding::{Finding, FindingCode};
 use crate::state::SpanState;
-use crate::{Budget, Origin, Outcome, SessionState, SpanId, SpanIndex};
+use crate::{Budget, Origin, Outcome, SessionState, SpanId, SpanIndex, SpanKind};
 
 /// Findings that one summary gets; more of the same teach its author nothing.
 const MOST: usize = 200;
@@ -94,13 +94,15 @@ fn origin_upgraded(case: &Case<'_>, index: usize, claim: &Claim, found: &mut Fou
     };
     let refuse = |span: &SpanState| Finding::new(FindingCode::OriginUpgraded).span(&span.id);
     let all = sources(case.state, claim).filter(primary);
+    let all = all.filter(|span| !tells_with_result(case.state, claim, span));
     found.extend(all.filter(|span| upgraded(span)).map(refuse));
     if claim.origin == ClaimOrigin::Hedged {
         // One source that hedges, or that says more than a model may, carries the hedge.
         let mut all = claim.sources.iter().zip(&case.facts.claims[index].sources);
         let carries = all.any(|(source, facts)| {
             case.state.find(&source.span).is_none_or(|span| {
-                span.is_summary() || span.origin != Origin::Model || span.hedged || facts.hedges
+                let speaks = span.is_summary() || span.origin != Origin::Model;
+                speaks || span.hedged || facts.hedges || facts.hedges_somewhere
             })
         });
         if !carries {
@@ -115,8 +117,11 @@ fn hedge_dropped(case: &Case<'_>, index: usize, claim: &Claim, found: &mut Found
         return;
     }
     for (source, facts) in claim.sources.iter().zip(&case.facts.claims[index].sources) {
-        let marked = case.state.find(&source.span).is_some_and(|span| span.hedged);
-        if marked || facts.hedges {
+        let span = case.state.find(&source.span);
+        if span.is_some_and(|span| tells_with_result(case.state, claim, span)) {
+            continue;
+        }
+        if span.is_some_and(|span| span.hedged) || facts.hedges {
             found.push(Finding::new(FindingCode::HedgeDropped).span(&source.span));
         }
     }
@@ -221,6 +226,14 @@ impl Case<'_> {
         let usable = window_tokens - reserve_tokens;
         (with > usable && without <= usable).then(|| with - usable)
     }
+}
+
+/// Whether a span is the call of a tool whose result the same claim cites: together they are what the
+/// tool was asked and what it said.
+fn tells_with_result(state: &SessionState, claim: &Claim, span: &SpanState) -> bool {
+    span.kind == SpanKind::ToolCall
+        && sources(state, claim)
+            .any(|other| span.results.iter().any(|&i| state.span(i).id == other.id))
 }
 
 /// The spans that a claim cites, as far as the session knows them.

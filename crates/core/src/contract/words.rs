@@ -101,34 +101,33 @@ fn evened(text: &str) -> String {
     out
 }
 
-/// Whether a source hedges around the words that a claim takes from it: around the quote if there
-/// is one, else around every place where one of the anchors stands.
-pub(super) fn hedged_around(
+/// Whether a source hedges around every place of a quote.
+pub(super) fn hedges_quote(text: &str, quote: &str, work: &mut Work) -> bool {
+    if !work.allow(text) {
+        return false;
+    }
+    let stated = if memchr::memmem::find(text.as_bytes(), quote.as_bytes()).is_some() {
+        how_stated(text, places_of(text, quote), work)
+    } else {
+        let (text, quote) = (evened(text), evened(quote));
+        how_stated(&text, places_of(&text, quote.trim()), work)
+    };
+    stated == Some(Stated::Hedged)
+}
+
+/// How a source states an anchor that it holds; none if it only asks about it, and for what stands in
+/// the quote, which is looked at by itself.
+pub(super) fn stated(
     source: &Source<'_>,
-    anchors: &[(AnchorKind, &str)],
+    kind: AnchorKind,
+    words: &str,
     quote: Option<&str>,
     work: &mut Work,
-) -> bool {
-    let text = source.text;
-    if let Some(quote) = quote {
-        if !work.allow(text) {
-            return false;
-        }
-        let hedged = if memchr::memmem::find(text.as_bytes(), quote.as_bytes()).is_some() {
-            all_hedged(text, places_of(text, quote), work)
-        } else {
-            let (text, quote) = (evened(text), evened(quote));
-            all_hedged(&text, places_of(&text, quote.trim()), work)
-        };
-        if hedged == Some(true) {
-            return true;
-        }
+) -> Option<Stated> {
+    if quote.is_some_and(|quote| quote.contains(words)) {
+        return None;
     }
-    // What stands in the quote was looked at there.
-    let quoted = |words: &str| quote.is_some_and(|quote| quote.contains(words));
-    anchors.iter().filter(|(_, words)| !quoted(words)).any(|&(kind, words)| {
-        all_hedged(text, source.held.places(kind, words), work).unwrap_or(false)
-    })
+    how_stated(source.text, source.held.places(kind, words), work)
 }
 
 fn places_of<'a>(text: &'a str, quote: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
@@ -136,13 +135,22 @@ fn places_of<'a>(text: &'a str, quote: &'a str) -> impl Iterator<Item = Range<us
     found.map(|at| at..at + quote.len())
 }
 
-/// Whether all of these places stand in hedged sentences; none if nothing is stated there.
-fn all_hedged(
+/// How words are stated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stated {
+    /// With a hedge, wherever they are.
+    Hedged,
+    /// At least once without one.
+    Flatly,
+}
+
+/// How the words at these places are stated; none if nothing is stated there.
+fn how_stated(
     text: &str,
     places: impl Iterator<Item = Range<usize>>,
     work: &mut Work,
-) -> Option<bool> {
-    let mut any = None;
+) -> Option<Stated> {
+    let mut stated = None;
     for place in places.take(PLACES) {
         // A quote may run over several sentences: from the first one's start to the last one's end.
         let first = sentence_around(text, place.start..place.start);
@@ -153,9 +161,9 @@ fn all_hedged(
             continue;
         }
         if !work.allow(&text[whole.clone()]) || hedge(&text[whole]).is_none() {
-            return Some(false);
+            return Some(Stated::Flatly);
         }
-        any = Some(true);
+        stated = Some(Stated::Hedged);
     }
-    any
+    stated
 }

@@ -1,9 +1,9 @@
 //! What a claim is refused for: for every finding the smallest case, what its sentence says to
 //! change, and the nearest honest neighbour.
 
-use lacuna_core::{ClaimOrigin as O, CopyEvidence, NewSpan, Origin, Purpose};
+use lacuna_core::{ClaimOrigin as O, Content, CopyEvidence, Digest, NewSpan, Origin, Purpose};
 
-use crate::scenario::{Scenario, drop_spans, id, replace, saying, withheld};
+use crate::scenario::{Scenario, call, drop_spans, id, replace, result, saying, withheld};
 use crate::telling::{
     claim, enforced, from, honest, model, plain, plain_citing, refused, tell, tell_one, tool, user,
 };
@@ -217,7 +217,7 @@ fn a_model_hedges_or_it_infers() {
     let s = enforced(vec![model("flat", flat), model("hedging", hedging), marked]);
     let cites =
         |tag, spans: &[&str]| tell_one(&["flat", "hedging", "marked"], claim(flat, tag, spans));
-    let says = ["is tagged hedged", "does not hedge", "tag it inferred"];
+    let says = ["is tagged hedged", "hedges nowhere", "tag it inferred"];
     refused(&s, cites(O::Hedged, &["flat"]), &["origin_upgraded 0 flat"], &says);
     honest(&s, cites(O::Inferred, &["flat"]));
     for carrying in ["hedging", "marked"] {
@@ -310,4 +310,32 @@ fn an_author_reads_the_summary_that_it_covers() {
     refused(&s, over.clone(), &["author_without_evidence - S"], &["read S"]);
     s.read(&["S"], Purpose::Reground);
     honest(&s, over);
+}
+
+/// A result tells of what its call names; its numbers are its own. (Honest claims of every coding
+/// agent were refused: the file's name stands in the call only.)
+#[test]
+fn a_result_speaks_with_its_call() {
+    let call = NewSpan {
+        content: Content::Bytes(
+            br#"{"name":"Read","arguments":{"file":"/repo/go.mod","n":77}}"#[..].into(),
+        ),
+        digest: Digest::of(br#"{"name":"Read","arguments":{"file":"/repo/go.mod","n":77}}"#),
+        ..call("call")
+    };
+    let said = "module example.com/thing with a good many words besides\n\ngo 1.23.0\n";
+    let result = NewSpan {
+        content: Content::Bytes(said.as_bytes().into()),
+        digest: Digest::of(said.as_bytes()),
+        ..result("result", "call")
+    };
+    let s = enforced(vec![call, result]);
+    let cites = |text: &str, spans: &[&str]| {
+        tell_one(&["call", "result"], claim(text, O::ToolOutput, spans))
+    };
+    honest(&s, cites("go.mod says go 1.23.0.", &["result"]));
+    honest(&s, cites("go.mod says go 1.23.0.", &["call", "result"]));
+    let number = ["anchor_not_in_source 0 \"77\""];
+    refused(&s, cites("go.mod has 77 lines.", &["result"]), &number, &[]);
+    refused(&s, cites("go.mod was read.", &["call"]), &["origin_upgraded 0 call"], &[]);
 }
