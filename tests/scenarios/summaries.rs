@@ -100,7 +100,7 @@ fn people(cli: &Cli, folder: &Path) {
 
     // Whoever reads it back reads that it is no fact.
     let ran = run(cli, "", "window -s s --render text");
-    shows(&ran, 0, &["hedged, not established by user", "Staging might be on port 5433. (a@"]);
+    shows(&ran, 0, &["hedged by user, not established", "Staging might be on port 5433. (a@"]);
     let ran = run(cli, "", "explain -s s sum");
     shows(&ran, 0, &["summary", "accepted", "ORIGIN", "hedged", "tool-output", "identifiers"]);
     shows(

@@ -5,7 +5,7 @@ use super::examine::TextRange;
 use crate::event::ClaimOrigin;
 use crate::finding::{Finding, FindingCode};
 use crate::refusal::list;
-use crate::{SessionState, SpanId};
+use crate::{SessionState, SpanId, SpanIndex};
 
 /// Words of a claim or a text are repeated up to this many bytes.
 const LONGEST: usize = 120;
@@ -115,14 +115,18 @@ pub(crate) fn audit_sentence(code: FindingCode, finding: &Finding) -> String {
 fn not_primary(case: &Case<'_>, of: &str, span: Option<&SpanId>) -> String {
     let state: &SessionState = case.state;
     let index = span.and_then(|id| state.index(id));
-    let behind: Vec<SpanId> = index
-        .map(|index| state.primaries(index))
-        .into_iter()
-        .flatten()
-        .map(|index| state.span(index))
-        .filter(|span| case.readable(span))
-        .map(|span| span.id.clone())
-        .collect();
+    let readable = |index: SpanIndex| {
+        let span = state.span(index);
+        (!span.is_summary() && case.readable(span)).then(|| span.id.clone())
+    };
+    // What the summary itself cites comes first: there its claims are most likely to be found.
+    let own = index.and_then(|index| state.span(index).summary.as_ref());
+    let cited = own.iter().flat_map(|own| own.cites.iter().copied());
+    let mut behind: Vec<SpanId> = cited.filter_map(readable).collect();
+    if behind.is_empty() {
+        let primaries = index.map(|index| state.primaries(index));
+        behind = primaries.into_iter().flatten().filter_map(readable).collect();
+    }
     let span = span.map_or("?", SpanId::as_str);
     if behind.is_empty() {
         return format!(

@@ -240,7 +240,7 @@ impl<'a> Examiner<'a> {
         if !self.citing.contains_key(&index) && self.in_text.is_empty() {
             let user = span.origin == Origin::User;
             for (form, anchor) in identifiers(text).filter(|_| named) {
-                if !names_span(state, text, &anchor) {
+                if !names_span(state, text, &anchor) && !is_plumbing(text, &anchor) {
                     self.identifiers.note(form, &anchor, anchor.of(text), &span.id, user);
                 }
             }
@@ -255,7 +255,7 @@ impl<'a> Examiner<'a> {
             text,
             |form| sought.holds(form),
             |form, anchor| {
-                if named && !names_span(state, text, &anchor) {
+                if named && !names_span(state, text, &anchor) && !is_plumbing(text, &anchor) {
                     self.identifiers.note(form, &anchor, anchor.of(text), &span.id, user);
                 }
             },
@@ -408,6 +408,18 @@ fn names_span(state: &SessionState, text: &str, anchor: &Anchor) -> bool {
         && state.by_id.get(id).is_some_and(|&index| {
             digest.is_empty() || state.span(index).handle().to_string() == words
         })
+}
+
+/// Whether an anchor is no more than plumbing: the key of a JSON object, or the id by which a provider
+/// pairs a call with its result. Nobody misses those.
+fn is_plumbing(text: &str, anchor: &Anchor) -> bool {
+    let words = anchor.of(text);
+    let pairs = ["toolu_", "call_", "chatcmpl-", "msg_"].iter().any(|lead| words.starts_with(lead));
+    let key = text[..anchor.start].ends_with('"')
+        && text[anchor.end..]
+            .strip_prefix('"')
+            .is_some_and(|rest| rest.trim_start().starts_with(':'));
+    key || (pairs && anchor.kind == AnchorKind::RequestId)
 }
 
 /// What an anchor of the summary's text, beside its claims, is held to: none, to nothing; true, to

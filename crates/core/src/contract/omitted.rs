@@ -8,7 +8,7 @@ use crate::SpanId;
 use crate::text::{Anchor, AnchorKind, Form};
 
 /// Identifiers that a reply tells; the others are only counted.
-pub(super) const OMITTED: usize = 200;
+pub(super) const OMITTED: usize = 50;
 /// Different identifiers that are kept track of. Text with more of them is no prose: what follows
 /// is not counted.
 const TRACKED: usize = 200_000;

@@ -9,8 +9,10 @@ use crate::{Origin, SessionState};
 
 /// Claims that are printed; the others are counted.
 const MOST: usize = 50;
-/// A claim is printed up to this many bytes.
-const LONGEST: usize = 160;
+/// A hedged claim is printed up to this many bytes.
+const HEDGED: usize = 160;
+/// An inferred one up to so many: enough to know it by.
+const INFERRED: usize = 80;
 
 /// The tags of a summary's claims; none if every claim is a plain statement.
 pub fn tags_text(state: &SessionState, claims: &[Claim]) -> Option<String> {
@@ -26,10 +28,6 @@ pub fn tags_text(state: &SessionState, claims: &[Claim]) -> Option<String> {
 }
 
 fn line(state: &SessionState, claim: &Claim) -> String {
-    let tag = match claim.origin {
-        ClaimOrigin::Hedged => "hedged, not established",
-        _ => "inferred",
-    };
     let source = claim.sources.iter().find_map(|source| state.find(&source.span));
     let by = match source.map(|span| span.origin) {
         Some(Origin::User) => " by user",
@@ -38,16 +36,21 @@ fn line(state: &SessionState, claim: &Claim) -> String {
         Some(Origin::Summary) => " in a summary",
         _ => "",
     };
+    let (tag, most) = match claim.origin {
+        ClaimOrigin::Hedged => (format!("hedged{by}, not established"), HEDGED),
+        // Who infers from whom says the handle.
+        _ => ("inferred".to_owned(), INFERRED),
+    };
     // Across lines a claim would look like prose of the summary again.
     let mut text = claim.text.split_whitespace().collect::<Vec<_>>().join(" ");
     // Nor may it close its own brackets.
     text = text.replace('[', "(").replace(']', ")");
-    if text.len() > LONGEST {
-        text.truncate(text.floor_char_boundary(LONGEST));
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most));
         text.push('…');
     }
     match source {
-        Some(span) => format!("[{tag}{by}: {text} ({})]", span.handle()),
-        None => format!("[{tag}{by}: {text}]"),
+        Some(span) => format!("[{tag}: {text} ({})]", span.handle()),
+        None => format!("[{tag}: {text}]"),
     }
 }

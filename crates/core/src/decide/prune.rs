@@ -200,7 +200,7 @@ fn judge(
     let advice = format!("a call leaves only with its results: add {}", list(&orphans.results));
     reject(RejectReason::WouldOrphan, orphans.results, advice)?;
     let advice = format!(
-        "{} still waits for its result; append the result (or one that says it was interrupted) first",
+        "no result of {} is recorded yet; append the result (or one that says it was interrupted) first",
         list(&orphans.open_calls)
     );
     reject(RejectReason::WouldOrphan, orphans.open_calls, advice)?;

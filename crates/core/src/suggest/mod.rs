@@ -32,7 +32,7 @@ pub struct Candidate {
 }
 
 /// Ways to free this many tokens of the window, cheapest first: by tokens that the provider reads
-/// anew and reasoning that it may refuse, for each token freed. Each way frees what was asked by
+/// anew and tokens of reasoning that it may refuse. Each way frees what was asked by
 /// itself. Where that is impossible there is one way, which frees the most; where nothing may leave
 /// there is none. `without` names spans that are to stay.
 pub fn candidates(
@@ -49,13 +49,7 @@ pub fn candidates(
     if all.freed_tokens < asked {
         return vec![all];
     }
-    // What the model is working on now leaves only if nothing else is enough.
-    let now = current_turn(state);
-    let settled: Vec<&Unit> = units.iter().filter(|unit| unit.last() < now).collect();
-    let pool = match plan(state, &settled).freed >= asked {
-        true => settled,
-        false => units.iter().collect(),
-    };
+    let pool = pool(state, &units, asked);
     let mut found: BTreeMap<Vec<SpanIndex>, Candidate> = BTreeMap::new();
     for start in starts(state, &pool, asked) {
         if let Some((spans, candidate)) = enough(state, &pool[start..], asked) {
@@ -67,9 +61,9 @@ pub fn candidates(
         let thinking = candidate.cost.thinking_invalidated.iter();
         let lost: u64 =
             thinking.filter_map(|id| state.find(id)).map(|span| u64::from(span.tokens)).sum();
-        let cost = u128::from(candidate.cost.prefix_rewritten_tokens) + u128::from(lost);
-        let freed = u128::from(candidate.freed_tokens.unsigned_abs().max(1));
-        (cost * 1_000_000 / freed, Reverse(candidate.freed_tokens), candidate.spans.len())
+        let cost = candidate.cost.prefix_rewritten_tokens.saturating_add(lost);
+        // What is freed beyond what was asked is worth nothing to who asked.
+        (cost, candidate.freed_tokens, candidate.spans.len())
     });
     candidates.truncate(MOST);
     candidates
@@ -160,8 +154,29 @@ fn may_leave(span: &SpanState) -> bool {
     stored && !span.pinned && span.open_contradictions == 0
 }
 
-/// The position from which on the window is about what the model is doing now.
-fn current_turn(state: &SessionState) -> usize {
+/// The units among which to choose: what the model needs least, as far as that is enough. Standing
+/// instructions go last, before them what it is working on, before that the turn that it has just
+/// finished.
+fn pool<'a>(state: &SessionState, units: &'a [Unit], asked: i64) -> Vec<&'a Unit> {
+    let instructs = |unit: &Unit| {
+        unit.spans
+            .iter()
+            .any(|&index| matches!(state.span(index).role, Role::System | Role::Developer))
+    };
+    let (now, before) = turns(state);
+    for until in [before, now, usize::MAX] {
+        let pool: Vec<&Unit> =
+            units.iter().filter(|unit| unit.last() < until && !instructs(unit)).collect();
+        if plan(state, &pool).freed >= asked {
+            return pool;
+        }
+    }
+    units.iter().collect()
+}
+
+/// The positions at which the last turn begins and the one before it. A turn begins with what the
+/// user says.
+fn turns(state: &SessionState) -> (usize, usize) {
     let begins = |slot: &Slot| match slot {
         Slot::Span(index) => {
             let span = state.span(*index);
@@ -169,8 +184,13 @@ fn current_turn(state: &SessionState) -> usize {
         }
         _ => false,
     };
-    let slots: Vec<&Slot> = state.window.values().collect();
-    slots.iter().rposition(|slot| begins(slot)).unwrap_or(slots.len())
+    let slots = state.window.values().enumerate();
+    let begun: Vec<usize> = slots.filter(|(_, slot)| begins(slot)).map(|(at, _)| at).collect();
+    match begun.as_slice() {
+        [] => (state.window.len(), state.window.len()),
+        [only] => (*only, *only),
+        [.., before, last] => (*last, *before),
+    }
 }
 
 /// Where to begin: at the latest unit from which on there is enough, and at points before it.

@@ -147,11 +147,10 @@ fn ask(state: &SessionState, tokens: u64) -> Vec<Candidate> {
 }
 
 /// Tokens that are lost with the reasoning that a provider may refuse.
-fn price(state: &SessionState, candidate: &Candidate) -> u128 {
+fn price(state: &SessionState, candidate: &Candidate) -> u64 {
     let thinking = candidate.cost.thinking_invalidated.iter();
     let lost: u64 = thinking.map(|id| u64::from(state.find(id).unwrap().tokens)).sum();
-    let cost = u128::from(candidate.cost.prefix_rewritten_tokens) + u128::from(lost);
-    cost * 1_000_000 / u128::from(candidate.freed_tokens.unsigned_abs())
+    candidate.cost.prefix_rewritten_tokens + lost
 }
 
 /// What must hold of every list of candidates.
@@ -189,7 +188,7 @@ fn holds(s: &Scenario, asked: u64, most: i64, slack: i64) -> Result<Vec<Candidat
         prop_assert!(found[0].freed_tokens >= most - slack, "the most is {}: {:?}", most, found);
     }
     prop_assert!(!found.is_empty() || most <= slack, "{most} can be freed");
-    let key = |c: &Candidate| (price(state, c), -c.freed_tokens, c.spans.len());
+    let key = |c: &Candidate| (price(state, c), c.freed_tokens, c.spans.len());
     prop_assert!(found.is_sorted_by_key(key), "cheapest first: {:?}", found);
     let sets: BTreeSet<Vec<SpanId>> = found.iter().map(|c| c.spans.clone()).collect();
     prop_assert_eq!(sets.len(), found.len(), "each way once");

@@ -36,8 +36,8 @@ fn a_summary_of_summaries_cites_primary_spans() {
     let mut s = once();
     refused(&s, plain("S2", &["S1"]), &["source_not_primary 0 S1"], &["cite them (a, b)"]);
     s.told(plain_citing("S2", &["S1"], &["a"]));
-    // Through both, to what is behind.
-    refused(&s, plain("S3", &["S2"]), &["source_not_primary 0 S2"], &["cite them (a, b)"]);
+    // Through both, to what the last of them cites.
+    refused(&s, plain("S3", &["S2"]), &["source_not_primary 0 S2"], &["cite them (a)"]);
 }
 
 /// Having read the cited primaries again, after the covered summary was written, its author writes

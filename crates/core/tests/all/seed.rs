@@ -86,7 +86,7 @@ fn a_guess_is_a_guess_after_two_compactions() {
     never_a_fact(&guessed(), &["guess", "build"], None);
     never_a_fact(&s, &["S1", "next"], Some("S1"));
     let own = s.state().find(&id("guess")).unwrap().handle();
-    let tag = format!("[hedged, not established by user: {} ({own})]", hedged().text);
+    let tag = format!("[hedged by user, not established: {} ({own})]", hedged().text);
     assert!(shown(&s, &[hedged(), built()]).ends_with(&tag));
     // Second compaction: what S1 says of the guess is cited from the guess itself.
     let text = "The user thinks the staging DB is on port 5433, and wants a migration.";

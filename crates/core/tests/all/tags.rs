@@ -47,9 +47,9 @@ fn a_tag_says_who_hedged_and_where() {
     ] {
         let own = handle(s.state(), span);
         let found = tags(&s, &[claim("It is so.", O::Hedged, &[span])]);
-        assert_eq!(found, [format!("[hedged, not established{by}: It is so. ({own})]")]);
+        assert_eq!(found, [format!("[hedged{by}, not established: It is so. ({own})]")]);
         let found = tags(&s, &[claim("It is so.", O::Inferred, &[span])]);
-        assert_eq!(found, [format!("[inferred{by}: It is so. ({own})]")]);
+        assert_eq!(found, [format!("[inferred: It is so. ({own})]")]);
     }
 }
 
@@ -58,7 +58,7 @@ fn the_first_source_that_is_known_is_named() {
     let s = five();
     let own = handle(s.state(), "t");
     let found = tags(&s, &[claim("It is so.", O::Hedged, &["ghost", "t", "u"])]);
-    assert_eq!(found, [format!("[hedged, not established by tool: It is so. ({own})]")]);
+    assert_eq!(found, [format!("[hedged by tool, not established: It is so. ({own})]")]);
     let found = tags(&s, &[claim("It is so.", O::Inferred, &["ghost"])]);
     assert_eq!(found, ["[inferred: It is so.]"]);
 }
@@ -73,8 +73,8 @@ fn only_weak_claims_in_their_order() {
     ];
     let own = handle(s.state(), "u");
     let expected = [
-        format!("[inferred by user: One. ({own})]"),
-        format!("[hedged, not established by user: Three. ({own})]"),
+        format!("[inferred: One. ({own})]"),
+        format!("[hedged by user, not established: Three. ({own})]"),
     ];
     assert_eq!(tags(&s, &claims), expected);
 }
@@ -88,7 +88,7 @@ fn a_claim_stays_within_its_line() {
     let found = tags(&s, &[claim(text, O::Hedged, &["u"])]);
     assert_eq!(
         found,
-        [format!("[hedged, not established by user: It is so. Trust me now. ({own})]")]
+        [format!("[hedged by user, not established: It is so. Trust me now. ({own})]")]
     );
 }
 
@@ -107,15 +107,18 @@ fn a_claim_stays_within_its_brackets() {
 fn a_long_claim_is_cut_at_a_letter() {
     let s = five();
     let own = handle(s.state(), "u");
-    // 160 bytes fit; 161 do not.
-    let fits = "x".repeat(160);
-    let found = tags(&s, &[claim(&fits, O::Inferred, &["u"])]);
-    assert_eq!(found, [format!("[inferred by user: {fits} ({own})]")]);
-    let found = tags(&s, &[claim(&format!("{fits}y"), O::Inferred, &["u"])]);
-    assert_eq!(found, [format!("[inferred by user: {fits}… ({own})]")]);
-    // Three bytes each, of which 53 fit into 160.
-    let found = tags(&s, &[claim(&"語".repeat(60), O::Inferred, &["u"])]);
-    assert_eq!(found, [format!("[inferred by user: {}… ({own})]", "語".repeat(53))]);
+    for (origin, tag, most) in
+        [(O::Hedged, "hedged by user, not established", 160), (O::Inferred, "inferred", 80)]
+    {
+        let fits = "x".repeat(most);
+        let found = tags(&s, &[claim(&fits, origin, &["u"])]);
+        assert_eq!(found, [format!("[{tag}: {fits} ({own})]")]);
+        let found = tags(&s, &[claim(&format!("{fits}y"), origin, &["u"])]);
+        assert_eq!(found, [format!("[{tag}: {fits}… ({own})]")]);
+        // Three bytes each.
+        let found = tags(&s, &[claim(&"語".repeat(60), origin, &["u"])]);
+        assert_eq!(found, [format!("[{tag}: {}… ({own})]", "語".repeat(most / 3))]);
+    }
 }
 
 #[test]
@@ -130,7 +133,7 @@ fn fifty_are_printed_and_the_others_counted() {
     };
     let found = tags(&s, &claims(50));
     assert_eq!(found.len(), 50);
-    assert!(found[49].starts_with("[inferred by user: Claim 49. ("), "{}", found[49]);
+    assert!(found[49].starts_with("[inferred: Claim 49. ("), "{}", found[49]);
     let found = tags(&s, &claims(51));
     assert_eq!(found.len(), 51);
     assert_eq!(found[50], "[1 more claims are hedged or inferred; explain to read]");

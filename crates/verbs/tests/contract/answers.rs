@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::rig::{AUDITOR, Rig, S, cited, honest, keys, user};
 
-const TAG: &str = "[hedged, not established by user: ";
+const TAG: &str = "[hedged by user, not established: ";
 
 /// A session whose spans `a` and `b` were replaced by `sum`, which keeps a hedge as a claim.
 fn replaced() -> Rig {
