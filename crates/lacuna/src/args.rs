@@ -256,9 +256,12 @@ pub(crate) struct SomeSpans {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Expand {
-    /// A span id, a handle or a directive
-    #[arg(value_name = "HANDLE")]
-    pub(crate) handle: String,
+    /// Span ids, handles or directives
+    #[arg(required = true, value_name = "HANDLE")]
+    pub(crate) handles: Vec<String>,
+    /// Of a summary or a directive: expand the spans behind it too, as an auditor must
+    #[arg(long)]
+    pub(crate) behind: bool,
     /// expand, audit or reground; the latter two are recorded
     #[arg(long)]
     pub(crate) purpose: Option<String>,
@@ -268,6 +271,11 @@ pub(crate) struct Expand {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Claims are a list of objects:
+  [{\"text\": \"The user thinks staging is on port 5433.\", \"origin\": \"hedged\",
+    \"sources\": [{\"span\": \"u1\", \"quote\": \"on port 5433\"}]}]
+origin is user-said, tool-output, inferred or hedged; a quote is optional and must stand in its span.")]
 pub(crate) struct Summarize {
     /// File with the text; `-` is standard input
     #[arg(default_value = "-", value_name = "FILE")]

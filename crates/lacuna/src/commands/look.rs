@@ -1,5 +1,6 @@
 //! `window`, `expand`, `durability`, `tombstones`: looking without changing.
 
+use std::collections::{HashSet, VecDeque};
 use std::io::Write as _;
 
 use anstream::println;
@@ -70,9 +71,40 @@ fn entry_row(entry: &EntryBody) -> Vec<String> {
 }
 
 pub(super) fn expand(context: &Context<'_>, args: args::Expand) -> Result<Exit, Failure> {
+    let mut open: VecDeque<String> = args.handles.iter().cloned().collect();
+    let several = args.handles.len() > 1 || args.behind;
+    let (mut replies, mut seen, mut exit) = (Vec::new(), HashSet::new(), Exit::Done);
+    while let Some(handle) = open.pop_front() {
+        if !seen.insert(handle.clone()) {
+            continue;
+        }
+        let (reply, one) = expand_one(context, &args, handle, several)?;
+        if one != Exit::Done {
+            exit = one;
+        }
+        let behind = reply.spans.iter().flatten().filter(|_| args.behind);
+        // What nobody can read any more stands in the list of its summary.
+        let readable = behind
+            .filter(|span| matches!(span.outcome.as_str(), "live" | "recoverable" | "scheduled"));
+        open.extend(readable.map(|span| span.handle.clone()));
+        replies.push(reply);
+    }
+    if several && context.global.json {
+        context.print_json(&json!({ "expanded": replies }))?;
+    }
+    Ok(exit)
+}
+
+/// Expands one handle and shows it; with `--json` and several of them it is only given back.
+fn expand_one(
+    context: &Context<'_>,
+    args: &args::Expand,
+    handle: String,
+    several: bool,
+) -> Result<(ExpandReply, Exit), Failure> {
     let request = ExpandRequest {
-        handle: Some(args.handle.clone()),
-        purpose: args.purpose,
+        handle: Some(handle.clone()),
+        purpose: args.purpose.clone(),
         ..ExpandRequest::default()
     };
     let (mut reply, content) = context.backend.expand(context.session()?, &request)?;
@@ -80,7 +112,7 @@ pub(super) fn expand(context: &Context<'_>, args: args::Expand) -> Result<Exit, 
     let exit = if found { Exit::Done } else { Exit::Lost };
     if args.raw && found {
         std::io::stdout().write_all(&content).map_err(Failure::io("writing to standard output"))?;
-        return Ok(exit);
+        return Ok((reply, exit));
     }
     let text = String::from_utf8(content);
     if context.global.json {
@@ -94,11 +126,13 @@ pub(super) fn expand(context: &Context<'_>, args: args::Expand) -> Result<Exit, 
                 }
             }
         }
-        context.print_json(&reply)?;
-        return Ok(exit);
+        if !several {
+            context.print_json(&reply)?;
+        }
+        return Ok((reply, exit));
     }
-    show_expanded(&args.handle, &reply, text.ok().as_deref());
-    Ok(exit)
+    show_expanded(&handle, &reply, text.ok().as_deref());
+    Ok((reply, exit))
 }
 
 fn show_expanded(asked: &str, reply: &ExpandReply, text: Option<&str>) {

@@ -2,7 +2,8 @@
 
 use anstream::println;
 use lacuna_wire::session::{
-    PruneReplyBody, PruneRequest, RestoreReply, RestoreRequest, SuggestReply, SuggestRequest,
+    PruneReplyBody, PruneRequest, PrunedBody, RestoreReply, RestoreRequest, SuggestReply,
+    SuggestRequest,
 };
 
 use super::{Context, budget_line};
@@ -11,6 +12,8 @@ use crate::backend::command_id;
 use crate::failure::{Exit, Failure};
 use crate::output::{heading, plain, table, verdict};
 
+/// Spans of a suggestion that are named.
+const LISTED: usize = 12;
 /// Spans that a listing shows before it only counts them.
 const SHOWN: usize = 40;
 
@@ -40,7 +43,15 @@ pub(super) fn show(reply: &PruneReplyBody) {
     if let Some(advice) = &reply.advice {
         println!("{}", plain(advice));
     }
-    let rows = reply.spans.iter().take(SHOWN).map(|span| {
+    let fails = |span: &&PrunedBody| {
+        let check = &span.check;
+        !(check.existence && check.addressability && check.provenance)
+    };
+    // Refused for another rule, the checks of its spans say nothing.
+    let refused = reply.status == "rejected";
+    let told: Vec<&PrunedBody> =
+        reply.spans.iter().filter(|span| !refused || fails(span)).collect();
+    let rows = told.iter().take(SHOWN).map(|span| {
         let check = &span.check;
         let mark = |holds| if holds { "yes" } else { "NO" }.to_owned();
         vec![
@@ -53,8 +64,10 @@ pub(super) fn show(reply: &PruneReplyBody) {
         ]
     });
     let header = ["span", "verdict", "exists", "addressable", "provenance", ""];
-    println!("{}", table(&header, &[], rows.collect()));
-    let left = reply.spans.len().saturating_sub(SHOWN) as u64 + reply.spans_omitted;
+    if !told.is_empty() {
+        println!("{}", table(&header, &[], rows.collect()));
+    }
+    let left = told.len().saturating_sub(SHOWN) as u64 + reply.spans_omitted;
     if left > 0 {
         println!("… and {left} more");
     }
@@ -91,13 +104,23 @@ pub(super) fn suggest(context: &Context<'_>, args: &args::Suggest) -> Result<Exi
         for candidate in &reply.candidates {
             let cost = &candidate.cost;
             println!(
-                "{}: frees {} tokens, {} are read anew, {} reasoning spans may be refused",
+                "{}: frees {} tokens; the provider reads {} anew{}",
                 heading(&format!("{} spans", candidate.spans.len())),
                 candidate.freed_tokens,
                 cost.prefix_rewritten_tokens,
-                cost.thinking_invalidated.len()
+                match cost.thinking_invalidated.len() {
+                    0 => String::new(),
+                    spans => format!(", and may refuse {spans} spans of signed reasoning"),
+                }
             );
-            println!("  lacuna prune {}", candidate.spans.join(" "));
+            match candidate.spans.len() {
+                spans if spans > LISTED => println!(
+                    "  {} … {} more; --json lists them",
+                    candidate.spans[..LISTED].join(" "),
+                    spans - LISTED
+                ),
+                _ => println!("  lacuna prune {}", candidate.spans.join(" ")),
+            }
         }
         match (reply.candidates.as_slice(), enough) {
             ([], _) => println!("nothing may leave the window now"),
