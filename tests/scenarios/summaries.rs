@@ -297,7 +297,6 @@ fn damaged_claims_are_not_an_empty_list() {
 
 /// Damage is on record once somebody has met it, and the journal is whole again (I3).
 #[test]
-#[ignore = "bug: damage of claims is never recorded as a loss, so verify finds the same fault for ever"]
 fn damaged_claims_become_a_loss_on_record() {
     let folder = tempfile::tempdir().unwrap();
     let cli = empty(folder.path());

@@ -155,16 +155,13 @@ fn may_leave(span: &SpanState) -> bool {
 }
 
 /// The units among which to choose: what the model needs least, as far as that is enough. Standing
-/// instructions go last, before them what it is working on, before that the turn that it has just
-/// finished.
+/// instructions go last, before them what it is working on.
 fn pool<'a>(state: &SessionState, units: &'a [Unit], asked: i64) -> Vec<&'a Unit> {
     let instructs = |unit: &Unit| {
-        unit.spans
-            .iter()
-            .any(|&index| matches!(state.span(index).role, Role::System | Role::Developer))
+        let roles = unit.spans.iter().map(|&index| state.span(index).role);
+        roles.into_iter().any(|role| matches!(role, Role::System | Role::Developer))
     };
-    let (now, before) = turns(state);
-    for until in [before, now, usize::MAX] {
+    for until in [current_turn(state), usize::MAX] {
         let pool: Vec<&Unit> =
             units.iter().filter(|unit| unit.last() < until && !instructs(unit)).collect();
         if plan(state, &pool).freed >= asked {
@@ -174,9 +171,9 @@ fn pool<'a>(state: &SessionState, units: &'a [Unit], asked: i64) -> Vec<&'a Unit
     units.iter().collect()
 }
 
-/// The positions at which the last turn begins and the one before it. A turn begins with what the
-/// user says.
-fn turns(state: &SessionState) -> (usize, usize) {
+/// The position from which on the window is about what the model is doing now: what the user said
+/// last.
+fn current_turn(state: &SessionState) -> usize {
     let begins = |slot: &Slot| match slot {
         Slot::Span(index) => {
             let span = state.span(*index);
@@ -184,13 +181,8 @@ fn turns(state: &SessionState) -> (usize, usize) {
         }
         _ => false,
     };
-    let slots = state.window.values().enumerate();
-    let begun: Vec<usize> = slots.filter(|(_, slot)| begins(slot)).map(|(at, _)| at).collect();
-    match begun.as_slice() {
-        [] => (state.window.len(), state.window.len()),
-        [only] => (*only, *only),
-        [.., before, last] => (*last, *before),
-    }
+    let slots: Vec<&Slot> = state.window.values().collect();
+    slots.iter().rposition(|slot| begins(slot)).unwrap_or(slots.len())
 }
 
 /// Where to begin: at the latest unit from which on there is enough, and at points before it.
