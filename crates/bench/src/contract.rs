@@ -1,6 +1,7 @@
 //! What the summary contract costs: extracting identifiers, and checking a summary of 100 claims over
 //! 200 spans of 4 KiB as the writer does it, reading the stored copies back.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -40,7 +41,10 @@ fn extract(name: &str, text: &str, rounds: usize) {
     });
     let time = median(times.collect());
     let rate = text.len() as f64 / 1e6 / time.as_secs_f64();
-    println!("extract: {name}, {:.1} MB: {found} anchors, {rate:.0} MB/s", text.len() as f64 / 1e6);
+    say(&format!(
+        "extract: {name}, {:.1} MB: {found} anchors, {rate:.0} MB/s",
+        text.len() as f64 / 1e6
+    ));
 }
 
 /// A line of a log, with identifiers as logs have them.
@@ -53,7 +57,7 @@ fn line(n: usize) -> String {
         n % 60,
         n % 1_000,
         n % 7,
-        if n % 11 == 0 { "ERROR" } else { "INFO" },
+        if n.is_multiple_of(11) { "ERROR" } else { "INFO" },
         n.wrapping_mul(2_654_435_761),
         n % 65_536,
         n % 7,
@@ -97,12 +101,12 @@ fn check(rounds: usize) -> Result<(), Failure> {
     }
     let worst = whole.iter().max().copied().unwrap_or_default();
     let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
-    println!(
+    say(&format!(
         "check: {CLAIMS} claims over {SPANS} spans of {SPAN_BYTES} bytes, copies read back, committed: \
          median {:.1} ms, worst {:.1} ms",
         milliseconds(median(whole)),
         milliseconds(worst)
-    );
+    ));
     let state = journal.state(&key)?;
     let alone = (0..rounds).map(|round| {
         let summarize = summary(&contents, rounds + round)?;
@@ -115,12 +119,16 @@ fn check(rounds: usize) -> Result<(), Failure> {
         Ok(begun.elapsed())
     });
     let alone = median(alone.collect::<Result<_, Failure>>()?);
-    println!(
+    say(&format!(
         "check: of that the examination of the contents: median {:.1} ms",
         milliseconds(alone)
-    );
+    ));
     journal.close()?;
     Ok(())
+}
+
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {
