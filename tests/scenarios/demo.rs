@@ -53,7 +53,7 @@ fn it_tells_the_same_through_a_daemon_as_often_as_asked() {
         tells_the_story(&house.cli().run(&["demo"]));
         tells_machines(&house.cli().run(&["demo", "--json"]));
         let sessions = house.cli().done(&["sessions"]);
-        assert_eq!(sessions["sessions"].as_array().unwrap().len(), 4, "{sessions}");
+        assert_eq!(sessions["sessions"].as_array().unwrap().len(), 6, "{sessions}");
         house.worker().await.verify().await;
     });
 }

@@ -4,15 +4,13 @@
 //! gigabytes is examined in little memory. What is found are facts; what they mean is for the rules.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::ops::Range;
 
 use super::omitted::{Identifiers, KindCount, OMITTED, Omitted, Tally};
-use super::words::{Source, Stated, Work, hedges_quote, holds_quote, stated};
+use super::seek::{Sieve, Sought, innermost, is_plumbing, names_span, range_of, seek, telling};
+use super::words::{Source, Stated, Work, holds_quote, is_about_asking, quote_stated, stated};
 use crate::command::Summarize;
 use crate::event::StoredClaims;
-use crate::text::{
-    Anchor, AnchorKind, Form, Held, anchors, form, forms, hedge, identifiers, sentence_around,
-};
+use crate::text::{Anchor, AnchorKind, Form, Held, forms, hedge, identifiers, sentence_around};
 use crate::{Origin, SessionState, SpanId, SpanIndex, SpanState};
 
 /// A range of bytes in a claim's or a summary's text.
@@ -106,13 +104,6 @@ enum Rests {
     OnResult,
 }
 
-/// An anchor of a claim or of the text, on its way to being found.
-struct Sought {
-    anchor: Anchor,
-    form: Form,
-    found: bool,
-}
-
 /// An anchor of the text that no claim holds.
 struct SoughtInText {
     sought: Sought,
@@ -138,6 +129,8 @@ pub struct Examiner<'a> {
     in_text: Vec<SoughtInText>,
     facts: Examination,
     identifiers: Identifiers,
+    /// Whether the text reports a question.
+    asks: bool,
     work: Work,
 }
 
@@ -166,13 +159,19 @@ impl<'a> Examiner<'a> {
         let mut facts = Examination::default();
         let mut kept: HashSet<Form> = forms(&summarize.text).map(|(form, _)| form).collect();
         let mut claimed = HashSet::new();
+        let own: HashSet<SpanIndex> = wanted(state, summarize).into_iter().collect();
         let mut sought = Vec::with_capacity(summarize.claims.len());
         for (number, claim) in summarize.claims.iter().enumerate() {
             let known =
                 |id: &SpanId| state.index(id).map(|index| (index, state.span(index).is_summary()));
             // Where a claim cites primary spans, only they can hold its anchors.
             let primary = claim.sources.iter().any(|s| known(&s.span).is_some_and(|(_, s)| !s));
+            let mut again = HashSet::new();
             for (place, source) in claim.sources.iter().enumerate() {
+                // The same words of the same span are looked for once.
+                if !again.insert((&source.span, &source.quote)) {
+                    continue;
+                }
                 if let Some((index, summary)) = known(&source.span) {
                     let rests = if primary && summary { Rests::Beside } else { Rests::Wholly };
                     let citation = Citation { claim: number, place, rests };
@@ -182,16 +181,17 @@ impl<'a> Examiner<'a> {
                         citing.entry(call).or_default().push(citation);
                     }
                 }
-                claimed.extend(source.quote.iter().flat_map(|quote| forms(quote)).map(|f| f.0));
+                // A quote is kept; what stands for the text is what the claim says itself.
+                kept.extend(source.quote.iter().flat_map(|quote| forms(quote)).map(|f| f.0));
             }
             claimed.extend(forms(&claim.text).map(|(form, _)| form));
-            sought.push(seek(state, &claim.text));
+            sought.push(seek(state, &own, &claim.text));
             facts.claims.push(ClaimFacts {
                 missing: Vec::new(),
                 sources: vec![SourceFacts::default(); claim.sources.len()],
             });
         }
-        let in_text = seek(state, &summarize.text)
+        let in_text = seek(state, &own, &summarize.text)
             .into_iter()
             .filter(|sought| !claimed.contains(&sought.form))
             .filter_map(|sought| {
@@ -214,6 +214,7 @@ impl<'a> Examiner<'a> {
             in_text,
             facts,
             identifiers: Identifiers::new(kept),
+            asks: is_about_asking(&summarize.text),
             work: Work::default(),
         }
     }
@@ -288,10 +289,17 @@ impl<'a> Examiner<'a> {
             // Where a span is marked and its words say what they hedge, the words tell it better.
             let marked = span.hedged && hedge(source.text).is_none();
             let hedged = stated(source, kind, words, None, &mut self.work);
-            if marked || hedged == Some(Stated::Hedged) {
-                place.hedged_in.get_or_insert_with(|| span.id.clone());
-            } else {
-                place.settled = true;
+            match hedged {
+                _ if marked => drop(place.hedged_in.get_or_insert_with(|| span.id.clone())),
+                Some(Stated::Hedged) => {
+                    place.hedged_in.get_or_insert_with(|| span.id.clone());
+                }
+                Some(Stated::Asked) if !self.asks => {
+                    place.hedged_in.get_or_insert_with(|| span.id.clone());
+                }
+                // What the model repeats does not settle what somebody guessed.
+                _ if span.origin == Origin::Model => {}
+                _ => place.settled = true,
             }
         }
     }
@@ -321,24 +329,26 @@ impl<'a> Examiner<'a> {
             quote.is_some_and(|quote| !holds_quote(source.text, quote, &mut self.work));
         facts.hedges_somewhere = hedges_somewhere;
         let quote = quote.filter(|_| !facts.misquoted);
-        let (mut held, mut hedged) = (false, false);
+        let mut hedged = false;
+        // To report a question is to say that it was asked.
+        let asks = is_about_asking(&said.text);
+        let drops = |stated: Option<Stated>| match stated {
+            Some(Stated::Hedged) => true,
+            Some(Stated::Asked) => !asks,
+            Some(Stated::Flatly) | None => false,
+        };
         for sought in &mut self.sought[claim] {
             let Anchor { kind, start, end } = sought.anchor;
             let words = &said.text[start..end];
             if !source.held.holds(kind, words) {
                 continue;
             }
-            held = true;
             sought.found |= rests == Rests::Wholly;
-            let stated = stated(source, kind, words, quote, &mut self.work);
-            hedged |= stated == Some(Stated::Hedged);
+            hedged |= drops(stated(source, kind, words, quote, &mut self.work));
         }
         facts.hedges = hedged
-            || match quote {
-                Some(quote) => hedges_quote(source.text, quote, &mut self.work),
-                None if !held => self.work.hedged_like(source.text, &said.text),
-                None => false,
-            };
+            || quote.is_some_and(|quote| drops(quote_stated(source.text, quote, &mut self.work)))
+            || drops(self.work.stated_like(source.text, &said.text));
     }
 
     /// A source that holds no words cannot hold a quote.
@@ -377,106 +387,5 @@ impl<'a> Examiner<'a> {
             .collect();
         let Tally { omitted, kinds } = identifiers.finish(most);
         Examination { omitted, kinds, stored, too_much: work.exhausted(), ..facts }
-    }
-}
-
-/// The anchors of a text that have to be found somewhere, each once. The ids of the session's own
-/// spans and their handles need no source.
-fn seek(state: &SessionState, text: &str) -> Vec<Sought> {
-    let mut own: Range<usize> = 0..0;
-    let (mut seen, mut sought) = (HashSet::new(), Vec::new());
-    for anchor in anchors(text) {
-        if names_span(state, text, &anchor) {
-            own = anchor.start..anchor.end;
-        }
-        let form = form(anchor.kind, &text[anchor.start..anchor.end]);
-        if anchor.end > own.end && seen.insert(form) {
-            sought.push(Sought { anchor, form, found: false });
-        }
-    }
-    sought
-}
-
-/// Whether an anchor is the id of a span of the session, or its handle. Only words that look like ids
-/// are: whoever records a span gives it any name, and a name proves nothing.
-fn names_span(state: &SessionState, text: &str, anchor: &Anchor) -> bool {
-    let words = anchor.of(text);
-    let (id, digest) = words.split_once('@').unwrap_or((words, ""));
-    let looks_like_one =
-        matches!(anchor.kind, AnchorKind::RequestId | AnchorKind::Uuid | AnchorKind::Identifier);
-    (looks_like_one || !digest.is_empty())
-        && state.by_id.get(id).is_some_and(|&index| {
-            digest.is_empty() || state.span(index).handle().to_string() == words
-        })
-}
-
-/// Whether an anchor is no more than plumbing: the key of a JSON object, or the id by which a provider
-/// pairs a call with its result. Nobody misses those.
-fn is_plumbing(text: &str, anchor: &Anchor) -> bool {
-    let words = anchor.of(text);
-    let pairs = ["toolu_", "call_", "chatcmpl-", "msg_"].iter().any(|lead| words.starts_with(lead));
-    let key = text[..anchor.start].ends_with('"')
-        && text[anchor.end..]
-            .strip_prefix('"')
-            .is_some_and(|rest| rest.trim_start().starts_with(':'));
-    key || (pairs && anchor.kind == AnchorKind::RequestId)
-}
-
-/// What an anchor of the summary's text, beside its claims, is held to: none, to nothing; true, to
-/// stand in some span. An author counts, and writes dates its own way: small numbers, times and
-/// quotation marks are prose.
-fn telling(text: &str, anchor: &Anchor) -> Option<bool> {
-    let digits = text[anchor.start..anchor.end].bytes().filter(u8::is_ascii_digit).count();
-    match anchor.kind {
-        AnchorKind::Number if digits < 2 => None,
-        AnchorKind::Number => Some(digits > 3),
-        AnchorKind::Time | AnchorKind::Quote => None,
-        _ => Some(true),
-    }
-}
-
-fn range_of(sought: &Sought) -> TextRange {
-    let at = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
-    (at(sought.anchor.start), at(sought.anchor.end))
-}
-
-/// Of places within each other only the inner ones: they say most precisely what is wrong.
-fn innermost(mut places: Vec<TextRange>) -> Vec<TextRange> {
-    // Of equal beginnings the longer first, so that an outer place stands before its inner ones.
-    places.sort_by_key(|&(start, end)| (start, std::cmp::Reverse(end)));
-    places.dedup();
-    let mut kept: Vec<TextRange> = Vec::with_capacity(places.len());
-    for place in places {
-        while kept.last().is_some_and(|outer| outer.0 <= place.0 && place.1 <= outer.1) {
-            kept.pop();
-        }
-        kept.push(place);
-    }
-    kept
-}
-
-/// A set of forms to which most of a text's forms do not belong: told so by one bit.
-struct Sieve {
-    bits: [u64; 32],
-    /// Sorted.
-    forms: Vec<Form>,
-}
-
-impl Sieve {
-    fn of(forms: impl Iterator<Item = Form>) -> Self {
-        let mut forms: Vec<Form> = forms.collect();
-        forms.sort_unstable();
-        forms.dedup();
-        let mut bits = [0; 32];
-        for form in &forms {
-            let bit = form.bits(11);
-            bits[bit / 64] |= 1 << (bit % 64);
-        }
-        Self { bits, forms }
-    }
-
-    fn holds(&self, form: Form) -> bool {
-        let bit = form.bits(11);
-        self.bits[bit / 64] & (1 << (bit % 64)) != 0 && self.forms.binary_search(&form).is_ok()
     }
 }

@@ -9,6 +9,7 @@ mod disconfirming;
 mod examine;
 mod omitted;
 mod rules;
+mod seek;
 mod standing;
 mod tags;
 mod words;

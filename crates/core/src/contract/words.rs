@@ -6,11 +6,13 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::text::{AnchorKind, Held, content_words, hedge, sentence_around, sentences};
+use crate::text::{
+    AnchorKind, Held, content_words, hedge, occurrences, sentence_around, sentences,
+};
 
 /// Bytes of sources that one examination scans for claims' words. Beyond that it gives up: some
-/// thousand claims about megabytes each.
-pub(crate) const MOST_BYTES: usize = 2 << 30;
+/// hundred claims about a megabyte each.
+pub(crate) const MOST_BYTES: usize = 512 << 20;
 /// Places of one anchor that are looked at; where so many are all hedged, so is the rest.
 const PLACES: usize = 256;
 
@@ -45,40 +47,53 @@ impl Work {
         self.bytes > MOST_BYTES
     }
 
-    /// Whether the sentence that speaks most like a claim hedges. For claims that hold no anchor
-    /// and give no quote: half of the claim's telling words must stand in the sentence.
-    pub(super) fn hedged_like(&mut self, text: &str, claim: &str) -> bool {
+    /// How the sentence that speaks most like a claim states it: half of the claim's telling words must
+    /// stand in the sentence.
+    pub(super) fn stated_like(&mut self, text: &str, claim: &str) -> Option<Stated> {
+        /// Taking a sentence apart costs this many times a search.
+        const COST: usize = 4;
         let wanted: HashSet<_> = content_words(claim).collect();
-        if wanted.len() < 2 || !self.allow(text) {
-            return false;
+        self.bytes = self.bytes.saturating_add(text.len().saturating_mul(COST));
+        if wanted.len() < 2 || self.exhausted() {
+            return None;
         }
-        let (mut best, mut hedged) = (0, false);
+        let (mut best, mut stated) = (0, None);
+        let mut found = HashSet::new();
         for range in sentences(text) {
             let sentence = &text[range];
-            let words: HashSet<_> = content_words(sentence).collect();
-            let shared = wanted.intersection(&words).count();
+            found.clear();
+            found.extend(content_words(sentence).filter(|word| wanted.contains(word)));
+            let shared = found.len();
             if shared * 2 < wanted.len() || shared < best {
                 continue;
             }
             // Said as well without a hedge, it is said without a hedge.
-            let hedges = hedge(sentence).is_some();
-            hedged = if shared > best { hedges } else { hedged && hedges };
+            let this = how(sentence);
+            stated = match stated {
+                Some(Stated::Flatly) if shared == best => stated,
+                _ => Some(this),
+            };
             best = shared;
         }
-        hedged
+        stated
     }
 }
 
-/// Whether a source holds a quote: as it is, or with white space and typographic signs evened out.
+/// Whether a source holds a quote: as it is, or with white space and typographic signs evened out. A
+/// quote begins and ends where words do.
 pub(super) fn holds_quote(text: &str, quote: &str, work: &mut Work) -> bool {
     if quote.trim().is_empty() || !work.allow(text) {
         return false;
     }
-    if memchr::memmem::find(text.as_bytes(), quote.as_bytes()).is_some() {
+    if places_of(text, quote).next().is_some() {
         return true;
     }
+    if memchr::memmem::find(text.as_bytes(), quote.as_bytes()).is_some() {
+        return false;
+    }
+    work.allow(text);
     let (text, quote) = (evened(text), evened(quote));
-    memchr::memmem::find(text.as_bytes(), quote.trim().as_bytes()).is_some()
+    places_of(&text, quote.trim()).next().is_some()
 }
 
 /// White space as single spaces, typographic quotes and dashes as plain ones.
@@ -101,22 +116,20 @@ fn evened(text: &str) -> String {
     out
 }
 
-/// Whether a source hedges around every place of a quote.
-pub(super) fn hedges_quote(text: &str, quote: &str, work: &mut Work) -> bool {
+/// How a source states what a claim quotes.
+pub(super) fn quote_stated(text: &str, quote: &str, work: &mut Work) -> Option<Stated> {
     if !work.allow(text) {
-        return false;
+        return None;
     }
-    let stated = if memchr::memmem::find(text.as_bytes(), quote.as_bytes()).is_some() {
-        how_stated(text, places_of(text, quote), work)
-    } else {
-        let (text, quote) = (evened(text), evened(quote));
-        how_stated(&text, places_of(&text, quote.trim()), work)
-    };
-    stated == Some(Stated::Hedged)
+    if memchr::memmem::find(text.as_bytes(), quote.as_bytes()).is_some() {
+        return how_stated(text, places_of(text, quote), work);
+    }
+    let (text, quote) = (evened(text), evened(quote));
+    how_stated(&text, places_of(&text, quote.trim()), work)
 }
 
-/// How a source states an anchor that it holds; none if it only asks about it, and for what stands in
-/// the quote, which is looked at by itself.
+/// How a source states an anchor that it holds; none for what stands in the quote, which is looked at
+/// by itself.
 pub(super) fn stated(
     source: &Source<'_>,
     kind: AnchorKind,
@@ -124,27 +137,58 @@ pub(super) fn stated(
     quote: Option<&str>,
     work: &mut Work,
 ) -> Option<Stated> {
-    if quote.is_some_and(|quote| quote.contains(words)) {
+    if quote.is_some_and(|quote| occurrences(quote, kind, words).next().is_some()) {
         return None;
     }
     how_stated(source.text, source.held.places(kind, words), work)
 }
 
 fn places_of<'a>(text: &'a str, quote: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
+    // Scripts without spaces have no such ends; ASCII is where a cut turns a meaning round.
+    let word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
     let found = memchr::memmem::find_iter(text.as_bytes(), quote.as_bytes());
-    found.map(|at| at..at + quote.len())
+    found.map(|at| at..at + quote.len()).filter(move |place| {
+        let (before, behind) = (&text[..place.start], &text[place.end..]);
+        let cut_left = word(before.chars().next_back()) && word(quote.chars().next());
+        let cut_right = word(quote.chars().next_back()) && word(behind.chars().next());
+        !cut_left && !cut_right
+    })
 }
 
 /// How words are stated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stated {
-    /// With a hedge, wherever they are.
+    /// With a hedge, or in a question, wherever they are.
     Hedged,
-    /// At least once without one.
+    /// Only in questions.
+    Asked,
+    /// At least once without a hedge.
     Flatly,
 }
 
-/// How the words at these places are stated; none if nothing is stated there.
+fn how(sentence: &str) -> Stated {
+    if hedge(sentence).is_some() {
+        Stated::Hedged
+    } else if sentence.trim_end().ends_with('?') && !requests(sentence) {
+        Stated::Asked
+    } else {
+        Stated::Flatly
+    }
+}
+
+/// Whether a question is a request: it says what is wanted, and does not ask what is.
+fn requests(sentence: &str) -> bool {
+    let words = || sentence.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let is = |word: &str, any: &[&str]| any.iter().any(|one| one.eq_ignore_ascii_case(word));
+    let asks = words().any(|word| is(word, &["whether", "if"]));
+    let polite = words().zip(words().skip(1)).any(|(verb, who)| {
+        is(verb, &["could", "can", "would", "will"])
+            && is(who, &["you", "we", "somebody", "someone"])
+    });
+    !asks && (polite || words().any(|word| is(word, &["please"])))
+}
+
+/// How the words at these places are stated; none if there is no place.
 fn how_stated(
     text: &str,
     places: impl Iterator<Item = Range<usize>>,
@@ -156,14 +200,71 @@ fn how_stated(
         let first = sentence_around(text, place.start..place.start);
         let last = sentence_around(text, place.end..place.end);
         let whole = first.start.min(place.start)..last.end.max(place.end);
-        // Who asks about something does not state it.
-        if text[whole.clone()].trim_end().ends_with('?') {
-            continue;
-        }
-        if !work.allow(&text[whole.clone()]) || hedge(&text[whole]).is_none() {
+        if !work.allow(&text[whole.clone()]) {
             return Some(Stated::Flatly);
         }
-        stated = Some(Stated::Hedged);
+        match how(&text[whole]) {
+            Stated::Flatly => return Some(Stated::Flatly),
+            Stated::Hedged => stated = Some(Stated::Hedged),
+            Stated::Asked => stated = stated.or(Some(Stated::Asked)),
+        }
     }
     stated
+}
+
+/// Words by which a sentence reports a question or a request.
+const ASKING: &[&str] = &[
+    "ask",
+    "asked",
+    "asking",
+    "asks",
+    "decide",
+    "if",
+    "inquired",
+    "invited",
+    "need",
+    "needed",
+    "needs",
+    "offer",
+    "offered",
+    "please",
+    "propose",
+    "proposed",
+    "query",
+    "question",
+    "questions",
+    "request",
+    "requested",
+    "requests",
+    "should",
+    "suggest",
+    "suggested",
+    "suggests",
+    "want",
+    "wanted",
+    "wants",
+    "whether",
+    "wonder",
+    "wondered",
+    "wonders",
+    "wish",
+    "wished",
+    "wishes",
+    "would",
+    "instructed",
+    "instructs",
+    "told",
+    "wanted",
+    "like",
+    "likes",
+    "looking",
+    "seeks",
+];
+
+/// Whether words report a question or a request instead of stating what was asked about.
+pub(super) fn is_about_asking(words: &str) -> bool {
+    words.contains('?')
+        || words
+            .split(|c: char| !c.is_alphanumeric())
+            .any(|word| ASKING.iter().any(|asking| asking.eq_ignore_ascii_case(word)))
 }
