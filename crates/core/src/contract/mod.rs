@@ -14,7 +14,8 @@ mod standing;
 mod tags;
 mod words;
 
-use std::collections::HashSet;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 
 use crate::command::Summarize;
 use crate::event::Claim;
@@ -37,9 +38,32 @@ pub(crate) struct Case<'a> {
     pub(crate) summarize: &'a Summarize,
     pub(crate) author: &'a Principal,
     pub(crate) facts: &'a Examination,
+    /// For each cited summary, whether something primary behind it can be read: asked by many claims.
+    leads: OnceCell<HashMap<SpanIndex, bool>>,
 }
 
-impl Case<'_> {
+impl<'a> Case<'a> {
+    pub(crate) fn new(
+        state: &'a SessionState,
+        summarize: &'a Summarize,
+        author: &'a Principal,
+        facts: &'a Examination,
+    ) -> Self {
+        Self { state, summarize, author, facts, leads: OnceCell::new() }
+    }
+
+    /// Whether something primary behind a cited summary can be read.
+    fn leads_further(&self, summary: SpanIndex) -> bool {
+        let leads = self.leads.get_or_init(|| {
+            let cited: HashSet<SpanIndex> =
+                self.cited().filter(|&index| self.state.span(index).is_summary()).collect();
+            let readable = |index| self.readable(self.state.span(index));
+            let leads = |index| self.state.primaries(index).into_iter().any(readable);
+            cited.into_iter().map(|index| (index, leads(index))).collect()
+        });
+        leads.get(&summary).copied().unwrap_or(false)
+    }
+
     /// The covered spans that the session knows, each once.
     pub(crate) fn covered(&self) -> impl Iterator<Item = SpanIndex> + '_ {
         let mut seen = HashSet::new();
@@ -58,9 +82,14 @@ impl Case<'_> {
         estimate_tokens(self.summarize.text.len() as u64)
     }
 
-    /// The size of the covered spans in tokens.
+    /// The size in tokens of what the summary replaces: the covered spans that stand in the window, or
+    /// all of them if none does.
     pub(crate) fn covered_tokens(&self) -> u64 {
-        self.covered().map(|index| u64::from(self.state.span(index).tokens)).sum()
+        let tokens = |index: SpanIndex| u64::from(self.state.span(index).tokens);
+        let (standing, gone): (Vec<_>, Vec<_>) =
+            self.covered().partition(|&index| self.state.stands(index));
+        let replaced = if standing.is_empty() { gone } else { standing };
+        replaced.into_iter().map(tokens).sum()
     }
 
     /// The size of the tags behind the text in tokens, estimated.
@@ -72,11 +101,6 @@ impl Case<'_> {
     /// Whether a span's content could be read just now.
     pub(crate) fn readable(&self, span: &SpanState) -> bool {
         rules::has_content(self.state, span) && !rules::unread(self, &span.id)
-    }
-
-    /// Whether every covered and every cited span could be read.
-    fn all_read(&self) -> bool {
-        self.covered().chain(self.cited()).all(|index| self.readable(self.state.span(index)))
     }
 
     /// How many summaries deep the summary is.
@@ -109,6 +133,6 @@ pub fn findings_said(
     facts: &Examination,
     findings: &[crate::Finding],
 ) -> Vec<(crate::Finding, String)> {
-    let case = Case { state, summarize, author, facts };
+    let case = Case::new(state, summarize, author, facts);
     findings.iter().map(|finding| (finding.clone(), case.sentence(finding))).collect()
 }

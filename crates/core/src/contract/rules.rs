@@ -29,6 +29,9 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
             rule(case, index, claim, &mut of_claim);
         }
         found.extend(of_claim.into_iter().map(|finding| finding.claim(index)));
+        if found.len() >= MOST {
+            break;
+        }
     }
     for rule in [
         empty_summary,
@@ -75,8 +78,7 @@ fn source_not_primary(case: &Case<'_>, _: usize, claim: &Claim, found: &mut Foun
     }
     for span in known {
         let refused = span.summary.as_ref().is_some_and(|own| own.refused());
-        let behind = case.state.index(&span.id).map(|index| case.state.primaries(index));
-        let left = behind.into_iter().flatten().any(|i| case.readable(case.state.span(i)));
+        let left = case.state.index(&span.id).is_some_and(|index| case.leads_further(index));
         if refused || left || claim.origin != ClaimOrigin::Hedged {
             found.push(Finding::new(FindingCode::SourceNotPrimary).span(&span.id));
         }
@@ -86,14 +88,15 @@ fn source_not_primary(case: &Case<'_>, _: usize, claim: &Claim, found: &mut Foun
 /// It is no stronger than any of its sources: a user's and a tool's words each come only from a
 /// span of that origin, and what a model concluded without a hedge is an inference.
 fn origin_upgraded(case: &Case<'_>, index: usize, claim: &Claim, found: &mut Found) {
-    let primary = |span: &&SpanState| !span.is_summary();
     let upgraded = |span: &SpanState| match claim.origin {
         ClaimOrigin::UserSaid => span.origin != Origin::User,
         ClaimOrigin::ToolOutput => span.origin != Origin::Tool,
         ClaimOrigin::Hedged | ClaimOrigin::Inferred => false,
     };
     let refuse = |span: &SpanState| Finding::new(FindingCode::OriginUpgraded).span(&span.id);
-    let all = sources(case.state, claim).filter(primary);
+    // Of summaries alone another rule speaks.
+    let primary = sources(case.state, claim).any(|span| !span.is_summary());
+    let all = sources(case.state, claim).filter(|span| primary || !span.is_summary());
     let all = all.filter(|span| !tells_with_result(case.state, claim, span));
     found.extend(all.filter(|span| upgraded(span)).map(refuse));
     if claim.origin == ClaimOrigin::Hedged {
@@ -157,12 +160,11 @@ fn empty_summary(case: &Case<'_>, found: &mut Found) {
     found.extend(empty.map(|(index, _)| Finding::new(FindingCode::EmptySummary).claim(index)));
 }
 
-/// The text holds nothing that neither its claims nor the spans hold.
+/// The text holds nothing that neither its claims nor the spans hold: what cannot be read holds
+/// nothing either.
 fn text_not_in_sources(case: &Case<'_>, found: &mut Found) {
-    if case.all_read() {
-        let unheld = case.facts.unheld.iter();
-        found.extend(unheld.map(|&at| Finding::new(FindingCode::AnchorNotInSource).at(at)));
-    }
+    let unheld = case.facts.unheld.iter();
+    found.extend(unheld.map(|&at| Finding::new(FindingCode::AnchorNotInSource).at(at)));
 }
 
 /// The text states nothing flatly that the spans state with a hedge, unless a claim stands for it.

@@ -7,18 +7,17 @@
 use crate::event::{Claim, ClaimOrigin};
 use crate::{Origin, SessionState};
 
-/// Claims that are printed; the others are counted.
-const MOST: usize = 50;
+/// Claims that are printed, hedged ones first; the others are counted.
+const MOST: usize = 100;
 /// A hedged claim is printed up to this many bytes.
-const HEDGED: usize = 160;
+const HEDGED: usize = 400;
 /// An inferred one up to so many: enough to know it by.
 const INFERRED: usize = 80;
 
 /// The tags of a summary's claims; none if every claim is a plain statement.
 pub fn tags_text(state: &SessionState, claims: &[Claim]) -> Option<String> {
-    let weak = claims
-        .iter()
-        .filter(|claim| matches!(claim.origin, ClaimOrigin::Hedged | ClaimOrigin::Inferred));
+    let of = |origin| claims.iter().filter(move |claim| claim.origin == origin);
+    let weak = of(ClaimOrigin::Hedged).chain(of(ClaimOrigin::Inferred));
     let mut lines: Vec<String> = weak.clone().take(MOST).map(|claim| line(state, claim)).collect();
     let more = weak.count() - lines.len();
     if more > 0 {
@@ -45,6 +44,8 @@ fn line(state: &SessionState, claim: &Claim) -> String {
     let mut text = claim.text.split_whitespace().collect::<Vec<_>>().join(" ");
     // Nor may it close its own brackets.
     text = text.replace('[', "(").replace(']', ")");
+    // Nor turn the line round, or hide a part of it.
+    text.retain(|c| !c.is_control() && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}'));
     if text.len() > most {
         text.truncate(text.floor_char_boundary(most));
         text.push('…');

@@ -54,7 +54,7 @@ pub(super) fn decide(
             advice: "make fewer claims, or cite shorter spans",
         });
     }
-    let case = Case { state, summarize, author: &context.principal, facts };
+    let case = Case::new(state, summarize, &context.principal, facts);
     let id = match &summarize.id {
         None => assign(state),
         Some(id) => match state.find(id) {
@@ -143,7 +143,7 @@ pub(super) fn reply_again(
 ) -> SummaryReply {
     let unexamined = Examination::unread(command);
     let facts = facts.unwrap_or(&unexamined);
-    let case = Case { state: before, summarize: command, author: by, facts };
+    let case = Case::new(before, command, by, facts);
     let mut reply = reply(&case, &event.span, event.status, &event.findings, version, before);
     reply.depth = event.depth;
     // What was counted then, whatever can still be read.

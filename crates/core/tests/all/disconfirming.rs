@@ -195,7 +195,7 @@ fn a_contradiction_with_what_is_behind_a_covered_summary() {
 fn a_prune_beside_an_outer_summary() {
     let mut s = standing();
     s.told(plain_citing("T", &["S", "d"], &["b", "d"]));
-    s.audited_by("auditor", "T", &["b", "d"], true);
+    s.audited_by("auditor", "T", &["S", "b", "d"], true);
     s.prune(replace(&["S", "d"], "T"));
     s.contradict("a", "c");
     assert_eq!(why(&s, drop_spans(&["c"])), (Some(Why::DisconfirmingRemoved), vec!["c".into()]));

@@ -64,7 +64,7 @@ fn the_first_source_that_is_known_is_named() {
 }
 
 #[test]
-fn only_weak_claims_in_their_order() {
+fn only_weak_claims_hedged_ones_first() {
     let s = five();
     let claims = [
         claim("One.", O::Inferred, &["u"]),
@@ -73,8 +73,8 @@ fn only_weak_claims_in_their_order() {
     ];
     let own = handle(s.state(), "u");
     let expected = [
-        format!("[inferred: One. ({own})]"),
         format!("[hedged by user, not established: Three. ({own})]"),
+        format!("[inferred: One. ({own})]"),
     ];
     assert_eq!(tags(&s, &claims), expected);
 }
@@ -108,7 +108,7 @@ fn a_long_claim_is_cut_at_a_letter() {
     let s = five();
     let own = handle(s.state(), "u");
     for (origin, tag, most) in
-        [(O::Hedged, "hedged by user, not established", 160), (O::Inferred, "inferred", 80)]
+        [(O::Hedged, "hedged by user, not established", 400), (O::Inferred, "inferred", 80)]
     {
         let fits = "x".repeat(most);
         let found = tags(&s, &[claim(&fits, origin, &["u"])]);
@@ -116,29 +116,31 @@ fn a_long_claim_is_cut_at_a_letter() {
         let found = tags(&s, &[claim(&format!("{fits}y"), origin, &["u"])]);
         assert_eq!(found, [format!("[{tag}: {fits}… ({own})]")]);
         // Three bytes each.
-        let found = tags(&s, &[claim(&"語".repeat(60), origin, &["u"])]);
+        let found = tags(&s, &[claim(&"語".repeat(140), origin, &["u"])]);
         assert_eq!(found, [format!("[{tag}: {}… ({own})]", "語".repeat(most / 3))]);
     }
 }
 
+/// Hedged claims come first: a summary cannot push the tag that carries a hedge out of sight.
 #[test]
-fn fifty_are_printed_and_the_others_counted() {
+fn a_hundred_are_printed_and_the_others_counted() {
     let s = five();
     let claims = |n: usize| -> Vec<Claim> {
-        let mixed = (0..n).map(|n| {
-            let origin = if n.is_multiple_of(2) { O::Hedged } else { O::Inferred };
-            claim(&format!("Claim {n}."), origin, &["u"])
-        });
-        mixed.chain([claim("Said.", O::UserSaid, &["u"])]).collect()
+        let inferred = (1..n).map(|n| claim(&format!("Claim {n}."), O::Inferred, &["u"]));
+        let last = [claim("Said.", O::UserSaid, &["u"]), claim("It may be.", O::Hedged, &["u"])];
+        inferred.chain(last).collect()
     };
-    let found = tags(&s, &claims(50));
-    assert_eq!(found.len(), 50);
-    assert!(found[49].starts_with("[inferred: Claim 49. ("), "{}", found[49]);
-    let found = tags(&s, &claims(51));
-    assert_eq!(found.len(), 51);
-    assert_eq!(found[50], "[1 more claims are hedged or inferred; explain to read]");
-    let found = tags(&s, &claims(250));
-    assert_eq!(found[50], "[200 more claims are hedged or inferred; explain to read]");
+    let found = tags(&s, &claims(100));
+    assert_eq!(found.len(), 100);
+    assert!(found[0].starts_with("[hedged by user, not established: It may be. ("), "{}", found[0]);
+    assert!(found[99].starts_with("[inferred: Claim 99. ("), "{}", found[99]);
+    let found = tags(&s, &claims(101));
+    assert_eq!(found.len(), 101);
+    assert_eq!(found[100], "[1 more claims are hedged or inferred; explain to read]");
+    assert_eq!(
+        tags(&s, &claims(250))[100],
+        "[150 more claims are hedged or inferred; explain to read]"
+    );
 }
 
 /// The tags are part of what the window holds, and are counted there.
