@@ -11,7 +11,7 @@
 //! | `path` | begins with `/ ./ ../ ~/ C:\`, or ends in a file's extension, or begins with a folder that every project has, or has four slashes | `and/or`, `CI/CD`, `his/her/their`, `user/tool/system/model` |
 //! | `version` | `v2`, `1.2.3`, `1.0-rc1` | `3.11` (a number) |
 //! | `host` | IP addresses, names under a known top-level domain, `localhost:80`, `db:5432` | `localhost` |
-//! | `time` | `2026-11-30`, `14:05`, `14:05:31.5`, RFC 3339 | |
+//! | `time` | `2026-11-30`, `30/Nov/2026`, `5 April 1990`, `April 5`, `14:05`, `14:05:31.5`, `6am`, `7:00 p.m.`, RFC 3339 | `May 2026`, `may 3 retries`; `May 3 retries fail` where a sentence begins |
 //! | `command` | words in backticks, lines that begin with `$ ` | |
 //! | `identifier` | `snake_case`, `camelCase`, `a::b`, `a.b`, `f()`, `--flag`, `-DFLAG`, `$HOME`, `worker7` | `e.g.`, `read-only`, `GitHub`, `HTTP`, `IDs` |
 //! | `quote` | 3 to 200 bytes in `"` `“”` `«»` `'` or backticks on one line | a JSON key, a quote of nothing but another anchor |

@@ -4,7 +4,7 @@ use crate::text::AnchorKind;
 use crate::text::anchor::Anchor;
 use crate::text::fold::{Fold, Folded};
 use crate::text::lists::number_word;
-use crate::text::moment::moment;
+use crate::text::moment::{Key, Keys, said};
 use crate::text::shape::number_length;
 use crate::text::walk::Walk;
 
@@ -25,6 +25,10 @@ impl Mix {
 
     fn byte(&mut self, byte: u8) {
         self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(Self::STEP).rotate_left(29);
+    }
+
+    fn word(&mut self, word: u64) {
+        self.0 = (self.0 ^ word).wrapping_mul(Self::STEP).rotate_left(29);
     }
 
     fn form(self) -> Form {
@@ -53,6 +57,13 @@ impl Form {
         for (byte, _) in Folded::new(text.as_bytes(), fold) {
             mix.byte(byte);
         }
+        mix.form()
+    }
+
+    fn of_moment((word, nanos): Key) -> Self {
+        let mut mix = Mix(3);
+        mix.word(word);
+        mix.word(u64::from(nanos));
         mix.form()
     }
 
@@ -127,21 +138,57 @@ pub(super) fn core(kind: AnchorKind, anchor: &str) -> &str {
 ///
 /// Linear in the anchor's length. The case of ASCII letters, trailing punctuation and, by kind,
 /// thousands separators, units, signs, `v`, `./`, `()`, `$`, the lean of slashes and the width of
-/// white space do not matter.
+/// white space do not matter. Moments are compared by what they say, in 24 hours; an hour of one to
+/// twelve that does not say its half of the day (`7:00`) is one of its own, which [`forms`] gives for
+/// both halves.
 pub fn form(kind: AnchorKind, anchor: &str) -> Form {
     let core = core(kind, anchor);
     if kind == AnchorKind::Number {
         return Form::number(core);
     }
-    if kind == AnchorKind::Time && moment(core.as_bytes()).is_some_and(|found| found.date > 0) {
-        // 2026/11/30 is 2026-11-30.
-        let mut mix = Mix(1);
-        core.bytes().for_each(|byte| {
-            mix.byte(if matches!(byte, b'/' | b'_') { b'-' } else { byte.to_ascii_lowercase() });
-        });
-        return mix.form();
+    if kind == AnchorKind::Time
+        && let Some(found) = said(core.as_bytes())
+    {
+        return Form::of_moment(found.key());
     }
     Form::folded(core, Fold::of(kind))
+}
+
+/// The forms that the anchors of a source support.
+struct Formed<'a> {
+    text: &'a str,
+    walk: Walk<'a>,
+    /// What the moment that was found last supports besides.
+    more: Keys,
+    moment: Anchor,
+}
+
+impl<'a> Formed<'a> {
+    fn new(text: &'a str, walk: Walk<'a>) -> Self {
+        let moment = Anchor { kind: AnchorKind::Time, start: 0, end: 0 };
+        Self { text, walk, more: Keys::default(), moment }
+    }
+}
+
+impl Iterator for Formed<'_> {
+    type Item = (Form, Anchor);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(key) = self.more.next() {
+            return Some((Form::of_moment(key), self.moment));
+        }
+        let anchor = self.walk.next()?;
+        let words = anchor.of(self.text);
+        if anchor.kind == AnchorKind::Time
+            && let Some(found) = said(words.as_bytes())
+        {
+            self.more = found.keys();
+            self.moment = anchor;
+            let own = self.more.next();
+            return own.map(|key| (Form::of_moment(key), anchor));
+        }
+        Some((form(anchor.kind, words), anchor))
+    }
 }
 
 /// What a text supports: the form of each of its anchors and of their meaningful parts, such as the
@@ -149,11 +196,10 @@ pub fn form(kind: AnchorKind, anchor: &str) -> Form {
 ///
 /// In no particular order, and with repetitions. Linear in the text's length.
 pub fn forms(text: &str) -> impl Iterator<Item = (Form, Anchor)> + '_ {
-    Walk::over_source(text).map(move |anchor| (form(anchor.kind, anchor.of(text)), anchor))
+    Formed::new(text, Walk::over_source(text))
 }
 
 /// The same without the ends of paths, which a search finds without their forms.
 pub(super) fn searchable_forms(text: &str) -> impl Iterator<Item = (Form, Anchor)> + '_ {
-    let walk = Walk::over_source(text).without_tails();
-    walk.map(move |anchor| (form(anchor.kind, anchor.of(text)), anchor))
+    Formed::new(text, Walk::over_source(text).without_tails())
 }

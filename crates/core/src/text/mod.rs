@@ -15,7 +15,7 @@
 //! decomposed accents (NFC, NFD) are not the same to this module.
 //!
 //! Reading order: `letters` and `lists` (what bytes and words are), `walk` and `quotes` (text into runs), `run`
-//! (a run into anchors) with `token`, `shape`, `place` and `moment`, then `form`, `find`, `held`, and beside
+//! (a run into anchors) with `token`, `shape`, `place`, `moment` and `months`, then `form`, `find`, `held`, and beside
 //! them `sentence`, `hedge` and `content`.
 
 mod letters;
@@ -26,6 +26,7 @@ mod quotes;
 mod walk;
 
 mod moment;
+mod months;
 mod place;
 mod run;
 mod shape;

@@ -8,6 +8,8 @@ use crate::text::letters::{
     BEYOND, CLASS, COLON, COMMA, LOWER, OPENS, SLASH, UPPER, WIDE, after, escape, in_word,
     word_before,
 };
+use crate::text::moment::Moment;
+use crate::text::months::{date_in_words, half_of_day, is_verb};
 use crate::text::run::Runs;
 
 /// The longest command line in bytes.
@@ -177,6 +179,10 @@ impl<'a> Walk<'a> {
     /// Takes the run of characters that begins here.
     pub(super) fn run(&mut self) {
         let start = self.at;
+        let first = self.bytes[start];
+        if (first.is_ascii_digit() || first.is_ascii_uppercase()) && self.moment_in_words(start) {
+            return;
+        }
         let mut all = 0;
         let mut end = start;
         while let Some(byte) = self.bytes.get(end) {
@@ -219,6 +225,52 @@ impl<'a> Walk<'a> {
             return;
         }
         self.runs.run(start, end, all);
+    }
+
+    /// Takes the date with the name of a month, or the time of day with `am` or `pm`, that begins
+    /// here.
+    fn moment_in_words(&mut self, start: usize) -> bool {
+        let found = if self.bytes[start].is_ascii_uppercase() {
+            let date = date_in_words(self.bytes, start);
+            date.filter(|(date, end)| date.year > 0 || !is_verb(self.bytes, start, *end))
+        } else {
+            self.counted_moment(start)
+        };
+        let Some((mut found, end)) = found else { return false };
+        self.at = end;
+        found.day_at = found.day_at.map(|(from, to)| (from - start, to - start));
+        found.year_at = found.year_at.map(|year| year - start);
+        self.runs.time(start, end, &found);
+        if self.runs.parts && found.clock.is_some_and(|clock| clock.second.is_none()) {
+            // `7pm` says 7, too.
+            let hour = self.bytes[start..end].iter().take_while(|b| b.is_ascii_digit()).count();
+            if self.bytes[start + hour] != b':' {
+                self.runs.push(AnchorKind::Number, start, start + hour);
+            }
+        }
+        true
+    }
+
+    /// The moment in words that begins with a number of at most two digits.
+    fn counted_moment(&self, start: usize) -> Option<(Moment, usize)> {
+        let length = if self.bytes.get(start + 1)?.is_ascii_digit() { 2 } else { 1 };
+        let glued = |b: &u8| b"$.#/-+:=@~%&".contains(b);
+        if start > 0 && glued(&self.bytes[start - 1]) {
+            return None;
+        }
+        match self.bytes.get(start + length)? {
+            b' ' => match self.bytes.get(start + length + 1)? {
+                b'A' | b'P' | b'a' | b'p' | b'D' | b'F' | b'J' | b'M' | b'N' | b'O' | b'S'
+                | b'o' => {}
+                _ => return None,
+            },
+            b':' | b'a' | b'A' | b'p' | b'P' | b's' | b'n' | b'r' | b't' => {}
+            _ => return None,
+        }
+        let clock = half_of_day(self.bytes, start);
+        let clock =
+            clock.map(|(clock, end)| (Moment { clock: Some(clock), ..Moment::default() }, end));
+        clock.or_else(|| date_in_words(self.bytes, start))
     }
 
     /// What a byte that mostly bounds a run is inside one, with the length of its character.

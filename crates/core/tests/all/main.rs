@@ -17,6 +17,7 @@ mod anchors_of_machines;
 mod hedges;
 mod held;
 mod text_hostile;
+mod text_moments;
 mod text_prose;
 
 mod again;
