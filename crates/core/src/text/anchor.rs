@@ -15,7 +15,7 @@
 //! | `command` | words in backticks, lines that begin with `$ ` | |
 //! | `identifier` | `snake_case`, `camelCase`, `a::b`, `a.b`, `f()`, `--flag`, `-DFLAG`, `$HOME`, `worker7` | `e.g.`, `read-only`, `GitHub`, `HTTP`, `IDs` |
 //! | `quote` | 3 to 200 bytes in `"` `“”` `«»` `'` or backticks on one line | a JSON key, a quote of nothing but another anchor |
-//! | `number` | digits with their attached unit: `30ms`, `1,200`, `0.5`, `1st` | digits inside any other anchor or word, a list's `1.` |
+//! | `number` | digits with their attached unit: `30ms`, `1,200`, `0.5`, `1st`, `25k`, `1 million` | digits inside any other anchor or word, a list's `1.` |
 //!
 //! Doubtful shapes are decided for prose: a claim's false anchor refuses an honest summary.
 

@@ -89,15 +89,61 @@ impl Form {
         } else {
             zeros
         };
-        if bare {
-            mix.byte(b'0');
-            mix.byte(b'.');
-        }
         let kept = if bare { digits } else { &digits[zeros..] };
-        for byte in kept.iter().filter(|b| !matches!(b, b',' | b'_')) {
-            mix.byte(byte.to_ascii_lowercase());
+        let scale = scale(&bytes[from + digits.len()..]);
+        let point = kept.iter().position(|b| *b == b'.');
+        // After a power, or without a point, zeros count.
+        let plain = kept.iter().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b',' | b'_'));
+        if !plain || bare {
+            if bare {
+                mix.byte(b'0');
+                mix.byte(b'.');
+            }
+            let ends = kept.iter().rev().take_while(|b| bare && **b == b'0').count();
+            for byte in kept[..kept.len() - ends].iter().filter(|b| !matches!(b, b',' | b'_')) {
+                mix.byte(byte.to_ascii_lowercase());
+            }
+            return mix.form();
+        }
+        let (whole, decimals) = kept.split_at(point.unwrap_or(kept.len()));
+        let decimals = decimals.get(1..).unwrap_or_default();
+        let ends = decimals.iter().rev().take_while(|b| **b == b'0').count();
+        let decimals = &decimals[..decimals.len() - ends];
+        // Moved to the left by as many places as the word for thousands says.
+        let (moved, rest) = decimals.split_at(decimals.len().min(scale));
+        let filled = std::iter::repeat_n(&b'0', scale - moved.len());
+        let whole = whole.iter().filter(|b| b.is_ascii_digit()).chain(moved).chain(filled);
+        let mut begun = scale == 0;
+        for byte in whole {
+            begun |= *byte != b'0';
+            if begun {
+                mix.byte(*byte);
+            }
+        }
+        if !rest.is_empty() {
+            mix.byte(b'.');
+            rest.iter().for_each(|byte| mix.byte(*byte));
         }
         mix.form()
+    }
+}
+
+/// By how many places the unit behind a number moves its point: `25k`, `1 million`.
+fn scale(unit: &[u8]) -> usize {
+    match unit {
+        [b'k' | b'K'] => 3,
+        [b' ', word @ ..] => scale_word(word),
+        _ => 0,
+    }
+}
+
+/// The same of a word that follows a number.
+pub(super) fn scale_word(word: &[u8]) -> usize {
+    match word {
+        b"thousand" => 3,
+        b"million" => 6,
+        b"billion" => 9,
+        _ => 0,
     }
 }
 

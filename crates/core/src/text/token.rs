@@ -68,6 +68,10 @@ impl Runs<'_> {
             if all & DOT != 0 {
                 self.part(AnchorKind::Version, start, end);
             }
+            if matches!(bytes, [.., b'0'..=b'9', b'k' | b'K']) {
+                // Who tells of thousands may leave their letter out: `25 k`.
+                self.part(AnchorKind::Number, start, end - 1);
+            }
             return true;
         }
         let kind = if ip(bytes) {

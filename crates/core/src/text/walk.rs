@@ -4,6 +4,7 @@
 use memchr::memchr;
 
 use crate::text::anchor::{Anchor, AnchorKind, LONGEST_ANCHOR};
+use crate::text::form::scale_word;
 use crate::text::letters::{
     BEYOND, CLASS, COLON, COMMA, LOWER, OPENS, SLASH, UPPER, WIDE, after, escape, in_word,
     word_before,
@@ -225,6 +226,25 @@ impl<'a> Walk<'a> {
             return;
         }
         self.runs.run(start, end, all);
+        if first.is_ascii_digit() && self.bytes.get(end) == Some(&b' ') {
+            self.scaled(end);
+        }
+    }
+
+    /// Makes one number of `1 million`, whose digits end here.
+    fn scaled(&mut self, end: usize) {
+        let tail = &self.bytes[end + 1..];
+        let length = tail.iter().take(9).take_while(|b| b.is_ascii_lowercase()).count();
+        if scale_word(&tail[..length]) == 0 {
+            return;
+        }
+        let number = |anchor: &&mut Anchor| (anchor.kind, anchor.end) == (AnchorKind::Number, end);
+        if let Some(number) = self.runs.found.iter_mut().find(number) {
+            let digits = *number;
+            number.end = end + 1 + length;
+            self.at = number.end;
+            self.runs.part(digits.kind, digits.start, digits.end);
+        }
     }
 
     /// Takes the date with the name of a month, or the time of day with `am` or `pm`, that begins

@@ -51,7 +51,7 @@ const ROWS: &[(&str, AnchorKind, &str, bool)] = &[
     ("/var/log/5433/x", Number, "5433", false),
     ("10.0.0.1", Number, "10", false),
     ("3f2a1b4c-1234-4abc-8def-0123456789ab", Number, "1234", false),
-    ("0.5 is not", Number, "0.50", false),
+    ("0.5 is", Number, "0.50", true),
     // Paths: at the borders of components.
     ("/repo/src/main.rs:42", Path, "src/main.rs", true),
     ("/repo/src/main.rs:42", Path, "/repo/src", true),

@@ -19,6 +19,7 @@ mod held;
 mod text_hostile;
 mod text_moments;
 mod text_prose;
+mod text_values;
 
 mod again;
 mod again_summaries;
