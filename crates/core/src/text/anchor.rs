@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | `uuid` | 8-4-4-4-12 hex digits | |
 //! | `hash` | 7 or more hex digits with a digit and a letter, 32 or more, `0x` and 6 or more | `deadbeef`, `1e10` |
-//! | `request_id` | names that mix letters and digits: `req-8f41`, `toolu_01AbC`, `block_7`, `us-east-1` | `top-10`, `24-hour`, `k8s-style` |
+//! | `request_id` | names that mix letters and digits: `req-8f41`, `toolu_01AbC`, `block_7`, `us-east-1`; codes of 6 to 8 capitals and digits: `D1EW9B`, `#W2378157`; capitals alone behind a label: `reservation HXDUBJ` | `top-10`, `24-hour`, `k8s-style` |
 //! | `error_code` | `ENOENT`, `E0432`, `TS2345`, `ERR_CONN_RESET`, `ABC-1234`, `42P01` | `UTF-8`, `RFC3339`, 404 (a number) |
 //! | `email`, `url` | `a@b.example`, `scheme://...` without the full stop that follows | |
 //! | `path` | begins with `/ ./ ../ ~/ C:\`, or ends in a file's extension, or begins with a folder that every project has, or has four slashes | `and/or`, `CI/CD`, `his/her/their`, `user/tool/system/model` |

@@ -23,6 +23,12 @@ struct Mix(u64);
 impl Mix {
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
+    /// What a fold begins with, far from the bits of a byte and of a moment's word: else the first of
+    /// them could undo the difference.
+    const WORDS: u64 = 1 << 56;
+    const NUMBERS: u64 = 2 << 56;
+    const MOMENTS: u64 = 3 << 56;
+
     fn byte(&mut self, byte: u8) {
         self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(Self::STEP).rotate_left(29);
     }
@@ -49,7 +55,7 @@ impl Form {
     }
 
     fn folded(text: &str, fold: Fold) -> Self {
-        let mut mix = Mix(1);
+        let mut mix = Mix(Mix::WORDS);
         if fold == Fold::Case {
             text.bytes().for_each(|byte| mix.byte(byte.to_ascii_lowercase()));
             return mix.form();
@@ -61,17 +67,17 @@ impl Form {
     }
 
     fn of_moment((word, nanos): Key) -> Self {
-        let mut mix = Mix(3);
+        let mut mix = Mix(Mix::MOMENTS);
         mix.word(word);
         mix.word(u64::from(nanos));
         mix.form()
     }
 
     fn number(text: &str) -> Self {
-        let mut mix = Mix(2);
+        let mut mix = Mix(Mix::NUMBERS);
         if let Some(value) = number_word(text) {
             mix.byte(b'0' + value % 10);
-            let mut tens = Mix(2);
+            let mut tens = Mix(Mix::NUMBERS);
             if value >= 10 {
                 tens.byte(b'0' + value / 10);
                 tens.byte(b'0' + value % 10);

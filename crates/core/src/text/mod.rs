@@ -15,13 +15,14 @@
 //! decomposed accents (NFC, NFD) are not the same to this module.
 //!
 //! Reading order: `letters` and `lists` (what bytes and words are), `walk` and `quotes` (text into runs), `run`
-//! (a run into anchors) with `token`, `shape`, `place`, `moment` and `months`, then `form`, `find`, `held`, and beside
+//! (a run into anchors) with `token`, `codes`, `versions`, `shape`, `place`, `moment` and `months`, then `form`, `find`, `held`, and beside
 //! them `sentence`, `hedge` and `content`.
 
 mod letters;
 mod lists;
 
 mod anchor;
+mod codes;
 mod quotes;
 mod walk;
 
@@ -31,6 +32,7 @@ mod place;
 mod run;
 mod shape;
 mod token;
+mod versions;
 
 mod find;
 mod fold;

@@ -127,6 +127,8 @@ fn forms_are_equal_by_meaning_and_apart_by_value() {
     assert_eq!(form(Identifier, "main.rs"), form(Path, "main.rs"));
     assert_ne!(form(Number, "5433"), form(Quote, "5433"));
     assert_ne!(form(Number, "0.5"), form(Number, "5"));
+    // A number of one digit had the form of the name before it.
+    assert_ne!(form(Number, "2"), form(Version, "1"));
     let numbers: std::collections::HashSet<_> =
         (0..100_000).map(|n: u32| form(Number, &n.to_string())).collect();
     assert_eq!(numbers.len(), 100_000);

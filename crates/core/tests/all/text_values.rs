@@ -55,3 +55,33 @@ fn thousands_and_millions_in_words() {
     let found: Vec<_> = anchors(line).map(|anchor| anchor.of(line)).collect();
     assert_eq!(found, ["1 million", "2", "25k", "3 thousand"]);
 }
+
+#[test]
+fn versions_support_their_beginnings() {
+    check(&[
+        ("v6.0.0-alpha.2", Version, "v6.0.0-alpha.2", true),
+        ("v6.0.0-alpha.2", Number, "2", true),
+        ("v6.0.0-alpha.2", Version, "v6.0", true),
+        ("v6.0.0-alpha.2", Version, "6.0.0", false),
+        ("Python 3.12.4", Number, "3.12", true),
+        ("Python 3.12.4", Version, "v3.12", true),
+        ("Python 3.12.4", Number, "3", true),
+        ("Python 3.12", Number, "3", true),
+        ("1.23.0", Number, "1.23", true),
+        ("go1.24.3", Version, "1.24.3", true),
+        ("go1.24.3", Number, "1.24", true),
+        ("1.24.3", Version, "go1.24.3", false),
+        ("PostgreSQL 15.4", Number, "15", true),
+        ("took 15.4", Number, "15", false),
+        ("15.4 ms", Number, "15", false),
+        ("1.23", Number, "1.2", false),
+        ("1.23.0", Number, "1.2", false),
+        ("1.23.4", Version, "1.2.3", false),
+        ("v1.23", Version, "v1.2", false),
+        ("v1.2", Version, "v1.23", false),
+        ("1.2.3", Number, "2", false),
+    ]);
+    let line = "go1.24.3 and python3.11";
+    let found: Vec<_> = anchors(line).map(|anchor| anchor.of(line)).collect();
+    assert_eq!(found, ["1.24.3", "3.11"]);
+}
