@@ -14,7 +14,8 @@
 //! spaces (Chinese, Japanese, Korean particles, Thai) bound an anchor as a space does. Composed and
 //! decomposed accents (NFC, NFD) are not the same to this module.
 //!
-//! Reading order: `letters` and `lists` (what bytes and words are), `walk` and `quotes` (text into runs), `run`
+//! Reading order: `letters` and `lists` (what bytes and words are), `walk` with `quotes`, `urls` and `phrases` (text
+//! into runs), `run`
 //! (a run into anchors) with `token`, `codes`, `versions`, `shape`, `place`, `moment` and `months`, then `form`, `find`, `held`, and beside
 //! them `sentence`, `hedge` and `content`.
 
@@ -23,7 +24,9 @@ mod lists;
 
 mod anchor;
 mod codes;
+mod phrases;
 mod quotes;
+mod urls;
 mod walk;
 
 mod moment;

@@ -7,7 +7,7 @@ use crate::text::letters::{
 use crate::text::lists::{is_extension, number_word};
 use crate::text::moment::{Moment, moment};
 use crate::text::place::{email, ip, ip6, is_base64, is_path, port_of};
-use crate::text::shape::{extension, number_length};
+use crate::text::shape::{all_digits, extension, number_length};
 
 /// The components from its end by which a longer path or name is still known.
 const TAIL: usize = 8;
@@ -292,7 +292,7 @@ impl<'a> Runs<'a> {
         if self.tails {
             self.tails(AnchorKind::Path, start, end, b"/\\");
         }
-        // Ids stand in paths; a number in a path is no number.
+        // Ids stand in paths; a number in a path is no number, but for that of a request or an issue.
         let first = self.found.len();
         let slash = |b: &u8| matches!(b, b'/' | b'\\');
         let name = start + self.bytes[start..end].iter().rposition(slash).map_or(0, |at| at + 1);
@@ -308,6 +308,12 @@ impl<'a> Runs<'a> {
         }
         self.found.truncate(kept);
         self.in_path = false;
+        let numbered = all_digits(&self.bytes[name..end]);
+        let folder = self.bytes[start..name].strip_suffix(b"/").filter(|_| numbered);
+        let folder = folder.and_then(|head| head.rsplit(|b| *b == b'/').next());
+        if matches!(folder, Some(b"pull" | b"pulls" | b"issues" | b"merge_requests")) {
+            self.push(AnchorKind::Number, name, end);
+        }
     }
 
     pub(super) fn token_of(&mut self, start: usize, end: usize) {

@@ -4,13 +4,10 @@
 use memchr::memchr;
 
 use crate::text::anchor::{Anchor, AnchorKind, LONGEST_ANCHOR};
-use crate::text::form::scale_word;
 use crate::text::letters::{
     BEYOND, CLASS, COLON, COMMA, LOWER, OPENS, SLASH, UPPER, WIDE, after, escape, in_word,
     word_before,
 };
-use crate::text::moment::Moment;
-use crate::text::months::{date_in_words, half_of_day, is_verb};
 use crate::text::run::Runs;
 
 /// The longest command line in bytes.
@@ -27,7 +24,7 @@ pub(super) struct Walk<'a> {
     /// Where a quote that was opened closes: by `"` or `'`, by the same escaped, by a backtick.
     pub(super) closes: [usize; 3],
     /// Before this place a URL was found: its parts are no URLs.
-    url_ends: usize,
+    pub(super) url_ends: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -229,68 +226,9 @@ impl<'a> Walk<'a> {
         if first.is_ascii_digit() && self.bytes.get(end) == Some(&b' ') {
             self.scaled(end);
         }
-    }
-
-    /// Makes one number of `1 million`, whose digits end here.
-    fn scaled(&mut self, end: usize) {
-        let tail = &self.bytes[end + 1..];
-        let length = tail.iter().take(9).take_while(|b| b.is_ascii_lowercase()).count();
-        if scale_word(&tail[..length]) == 0 {
-            return;
+        if self.runs.parts && first == b'L' && self.bytes[..start].ends_with(b"#") {
+            self.lines(start, end);
         }
-        let number = |anchor: &&mut Anchor| (anchor.kind, anchor.end) == (AnchorKind::Number, end);
-        if let Some(number) = self.runs.found.iter_mut().find(number) {
-            let digits = *number;
-            number.end = end + 1 + length;
-            self.at = number.end;
-            self.runs.part(digits.kind, digits.start, digits.end);
-        }
-    }
-
-    /// Takes the date with the name of a month, or the time of day with `am` or `pm`, that begins
-    /// here.
-    fn moment_in_words(&mut self, start: usize) -> bool {
-        let found = if self.bytes[start].is_ascii_uppercase() {
-            let date = date_in_words(self.bytes, start);
-            date.filter(|(date, end)| date.year > 0 || !is_verb(self.bytes, start, *end))
-        } else {
-            self.counted_moment(start)
-        };
-        let Some((mut found, end)) = found else { return false };
-        self.at = end;
-        found.day_at = found.day_at.map(|(from, to)| (from - start, to - start));
-        found.year_at = found.year_at.map(|year| year - start);
-        self.runs.time(start, end, &found);
-        if self.runs.parts && found.clock.is_some_and(|clock| clock.second.is_none()) {
-            // `7pm` says 7, too.
-            let hour = self.bytes[start..end].iter().take_while(|b| b.is_ascii_digit()).count();
-            if self.bytes[start + hour] != b':' {
-                self.runs.push(AnchorKind::Number, start, start + hour);
-            }
-        }
-        true
-    }
-
-    /// The moment in words that begins with a number of at most two digits.
-    fn counted_moment(&self, start: usize) -> Option<(Moment, usize)> {
-        let length = if self.bytes.get(start + 1)?.is_ascii_digit() { 2 } else { 1 };
-        let glued = |b: &u8| b"$.#/-+:=@~%&".contains(b);
-        if start > 0 && glued(&self.bytes[start - 1]) {
-            return None;
-        }
-        match self.bytes.get(start + length)? {
-            b' ' => match self.bytes.get(start + length + 1)? {
-                b'A' | b'P' | b'a' | b'p' | b'D' | b'F' | b'J' | b'M' | b'N' | b'O' | b'S'
-                | b'o' => {}
-                _ => return None,
-            },
-            b':' | b'a' | b'A' | b'p' | b'P' | b's' | b'n' | b'r' | b't' => {}
-            _ => return None,
-        }
-        let clock = half_of_day(self.bytes, start);
-        let clock =
-            clock.map(|(clock, end)| (Moment { clock: Some(clock), ..Moment::default() }, end));
-        clock.or_else(|| date_in_words(self.bytes, start))
     }
 
     /// What a byte that mostly bounds a run is inside one, with the length of its character.
@@ -339,73 +277,6 @@ impl<'a> Walk<'a> {
             && !self.runs.parts
             && matches!(self.bytes.get(mark), Some(b' ' | b'\t'))
             && self.line_begins(start)
-    }
-
-    /// Takes the URL whose `://` stands at `colon`, and what stands before it in the run.
-    fn url(&mut self, start: usize, colon: usize) -> bool {
-        let scheme = self.bytes[start..colon]
-            .iter()
-            .rev()
-            .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'.' | b'-'))
-            .count();
-        let begin = colon - scheme;
-        if scheme < 2 || !self.bytes[begin].is_ascii_alphabetic() {
-            return false;
-        }
-        let authority = colon + 3;
-        let end = self.url_end(authority);
-        if end == authority {
-            return false;
-        }
-        self.url_ends = end;
-        if end - begin > LONGEST_ANCHOR {
-            self.at = end;
-            return true;
-        }
-        if begin > start {
-            self.runs.called = false;
-            self.runs.run(start, begin, u16::MAX);
-        }
-        self.runs.push(AnchorKind::Url, begin, end);
-        self.at = end;
-        if self.runs.parts {
-            let rest = &self.bytes[authority..end];
-            let ends = [b"/?#".as_slice(), b"?#", b"#"].map(|stops| {
-                rest.iter().position(|b| stops.contains(b)).map(|length| authority + length)
-            });
-            for end in ends.into_iter().flatten().filter(|end| *end > authority) {
-                self.runs.push(AnchorKind::Url, begin, end);
-            }
-            self.at = authority;
-        }
-        true
-    }
-
-    fn url_end(&self, authority: usize) -> usize {
-        let mut end = authority;
-        let mut open = 0usize;
-        let limit = authority + 2 * LONGEST_ANCHOR;
-        while let Some(byte) = self.bytes.get(end).filter(|_| end < limit) {
-            match byte {
-                b'(' => open += 1,
-                b')' if open == 0 => break,
-                b')' => open -= 1,
-                b'"' | b'\'' | b'`' | b'<' | b'>' | b'{' | b'}' | b'|' | b'^' | b'\\' | b'*'
-                | b']' => break,
-                0..=b' ' | 0x7f => break,
-                0x80.. => match after(self.text, end) {
-                    Some(letter) if in_word(letter) => {
-                        end += letter.len_utf8();
-                        continue;
-                    }
-                    _ => break,
-                },
-                _ => {}
-            }
-            end += 1;
-        }
-        let tail = self.bytes[authority..end].iter().rev();
-        end - tail.take_while(|b| b".,;:!?(~_-+@&=$[".contains(b)).count()
     }
 }
 

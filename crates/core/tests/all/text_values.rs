@@ -85,3 +85,27 @@ fn versions_support_their_beginnings() {
     let found: Vec<_> = anchors(line).map(|anchor| anchor.of(line)).collect();
     assert_eq!(found, ["1.24.3", "3.11"]);
 }
+
+#[test]
+fn numbers_stand_in_addresses_and_sizes() {
+    check(&[
+        ("https://github.com/o/r/pull/68", Number, "68", true),
+        ("https://github.com/o/r/pull/68.", Number, "68", true),
+        ("https://github.com/o/r/issues/1234#issuecomment-9", Number, "1234", true),
+        ("https://github.com/o/r/pull/68/files?w=1", Number, "68", true),
+        ("https://h.example/1.2.3/x", Number, "2", false),
+        ("https://h.example/a68/x", Number, "68", false),
+        ("o/r/issues/1234", Number, "1234", true),
+        ("/repos/o/r/pull/68", Number, "68", true),
+        ("/var/log/5433", Number, "5433", false),
+        ("foo.go#L42", Number, "42", true),
+        ("https://github.com/o/r/blob/main/foo.go#L10-L20", Number, "20", true),
+        ("https://github.com/o/r/blob/main/foo.go#L10-L20", Number, "10", true),
+        ("foo.go:42", Number, "42", true),
+        ("foo.goL42", Number, "42", false),
+        ("3320x864", Number, "3320", true),
+        ("3320x864", Number, "864", true),
+        ("2x4 grid", Number, "4", true),
+        ("0x864", Number, "864", false),
+    ]);
+}
