@@ -16,6 +16,7 @@ mod anchors;
 mod anchors_of_machines;
 mod hedges;
 mod held;
+mod text_clauses;
 mod text_codes;
 mod text_hostile;
 mod text_moments;
