@@ -5,17 +5,17 @@
 //! |---|---|---|
 //! | `uuid` | 8-4-4-4-12 hex digits | |
 //! | `hash` | 7 or more hex digits with a digit and a letter, 32 or more, `0x` and 6 or more | `deadbeef`, `1e10` |
-//! | `request_id` | names that mix letters and digits: `req-8f41`, `toolu_01AbC`, `block_7`, `us-east-1` | `top-10`, `24-hour`, `k8s-style` |
+//! | `request_id` | names that mix letters and digits: `req-8f41`, `toolu_01AbC`, `block_7`, `us-east-1`; codes of 6 to 8 capitals and digits: `D1EW9B`, `#W2378157`; capitals alone behind a label: `reservation HXDUBJ` | `top-10`, `24-hour`, `k8s-style` |
 //! | `error_code` | `ENOENT`, `E0432`, `TS2345`, `ERR_CONN_RESET`, `ABC-1234`, `42P01` | `UTF-8`, `RFC3339`, 404 (a number) |
 //! | `email`, `url` | `a@b.example`, `scheme://...` without the full stop that follows | |
 //! | `path` | begins with `/ ./ ../ ~/ C:\`, or ends in a file's extension, or begins with a folder that every project has, or has four slashes | `and/or`, `CI/CD`, `his/her/their`, `user/tool/system/model` |
 //! | `version` | `v2`, `1.2.3`, `1.0-rc1` | `3.11` (a number) |
 //! | `host` | IP addresses, names under a known top-level domain, `localhost:80`, `db:5432` | `localhost` |
-//! | `time` | `2026-11-30`, `14:05`, `14:05:31.5`, RFC 3339 | |
+//! | `time` | `2026-11-30`, `30/Nov/2026`, `5 April 1990`, `April 5`, `14:05`, `14:05:31.5`, `6am`, `7:00 p.m.`, RFC 3339 | `May 2026`, `may 3 retries`; `May 3 retries fail` where a sentence begins |
 //! | `command` | words in backticks, lines that begin with `$ ` | |
 //! | `identifier` | `snake_case`, `camelCase`, `a::b`, `a.b`, `f()`, `--flag`, `-DFLAG`, `$HOME`, `worker7` | `e.g.`, `read-only`, `GitHub`, `HTTP`, `IDs` |
 //! | `quote` | 3 to 200 bytes in `"` `“”` `«»` `'` or backticks on one line | a JSON key, a quote of nothing but another anchor |
-//! | `number` | digits with their attached unit: `30ms`, `1,200`, `0.5`, `1st` | digits inside any other anchor or word, a list's `1.` |
+//! | `number` | digits with their attached unit: `30ms`, `1,200`, `0.5`, `1st`, `25k`, `1 million` | digits inside any other anchor or word, a list's `1.` |
 //!
 //! Doubtful shapes are decided for prose: a claim's false anchor refuses an honest summary.
 

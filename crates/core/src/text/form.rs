@@ -4,7 +4,7 @@ use crate::text::AnchorKind;
 use crate::text::anchor::Anchor;
 use crate::text::fold::{Fold, Folded};
 use crate::text::lists::number_word;
-use crate::text::moment::moment;
+use crate::text::moment::{Key, Keys, said};
 use crate::text::shape::number_length;
 use crate::text::walk::Walk;
 
@@ -23,8 +23,18 @@ struct Mix(u64);
 impl Mix {
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
+    /// What a fold begins with, far from the bits of a byte and of a moment's word: else the first of
+    /// them could undo the difference.
+    const WORDS: u64 = 1 << 56;
+    const NUMBERS: u64 = 2 << 56;
+    const MOMENTS: u64 = 3 << 56;
+
     fn byte(&mut self, byte: u8) {
         self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(Self::STEP).rotate_left(29);
+    }
+
+    fn word(&mut self, word: u64) {
+        self.0 = (self.0 ^ word).wrapping_mul(Self::STEP).rotate_left(29);
     }
 
     fn form(self) -> Form {
@@ -45,7 +55,7 @@ impl Form {
     }
 
     fn folded(text: &str, fold: Fold) -> Self {
-        let mut mix = Mix(1);
+        let mut mix = Mix(Mix::WORDS);
         if fold == Fold::Case {
             text.bytes().for_each(|byte| mix.byte(byte.to_ascii_lowercase()));
             return mix.form();
@@ -56,11 +66,18 @@ impl Form {
         mix.form()
     }
 
+    fn of_moment((word, nanos): Key) -> Self {
+        let mut mix = Mix(Mix::MOMENTS);
+        mix.word(word);
+        mix.word(u64::from(nanos));
+        mix.form()
+    }
+
     fn number(text: &str) -> Self {
-        let mut mix = Mix(2);
+        let mut mix = Mix(Mix::NUMBERS);
         if let Some(value) = number_word(text) {
             mix.byte(b'0' + value % 10);
-            let mut tens = Mix(2);
+            let mut tens = Mix(Mix::NUMBERS);
             if value >= 10 {
                 tens.byte(b'0' + value / 10);
                 tens.byte(b'0' + value % 10);
@@ -78,15 +95,61 @@ impl Form {
         } else {
             zeros
         };
-        if bare {
-            mix.byte(b'0');
-            mix.byte(b'.');
-        }
         let kept = if bare { digits } else { &digits[zeros..] };
-        for byte in kept.iter().filter(|b| !matches!(b, b',' | b'_')) {
-            mix.byte(byte.to_ascii_lowercase());
+        let scale = scale(&bytes[from + digits.len()..]);
+        let point = kept.iter().position(|b| *b == b'.');
+        // After a power, or without a point, zeros count.
+        let plain = kept.iter().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b',' | b'_'));
+        if !plain || bare {
+            if bare {
+                mix.byte(b'0');
+                mix.byte(b'.');
+            }
+            let ends = kept.iter().rev().take_while(|b| bare && **b == b'0').count();
+            for byte in kept[..kept.len() - ends].iter().filter(|b| !matches!(b, b',' | b'_')) {
+                mix.byte(byte.to_ascii_lowercase());
+            }
+            return mix.form();
+        }
+        let (whole, decimals) = kept.split_at(point.unwrap_or(kept.len()));
+        let decimals = decimals.get(1..).unwrap_or_default();
+        let ends = decimals.iter().rev().take_while(|b| **b == b'0').count();
+        let decimals = &decimals[..decimals.len() - ends];
+        // Moved to the left by as many places as the word for thousands says.
+        let (moved, rest) = decimals.split_at(decimals.len().min(scale));
+        let filled = std::iter::repeat_n(&b'0', scale - moved.len());
+        let whole = whole.iter().filter(|b| b.is_ascii_digit()).chain(moved).chain(filled);
+        let mut begun = scale == 0;
+        for byte in whole {
+            begun |= *byte != b'0';
+            if begun {
+                mix.byte(*byte);
+            }
+        }
+        if !rest.is_empty() {
+            mix.byte(b'.');
+            rest.iter().for_each(|byte| mix.byte(*byte));
         }
         mix.form()
+    }
+}
+
+/// By how many places the unit behind a number moves its point: `25k`, `1 million`.
+fn scale(unit: &[u8]) -> usize {
+    match unit {
+        [b'k' | b'K'] => 3,
+        [b' ', word @ ..] => scale_word(word),
+        _ => 0,
+    }
+}
+
+/// The same of a word that follows a number.
+pub(super) fn scale_word(word: &[u8]) -> usize {
+    match word {
+        b"thousand" => 3,
+        b"million" => 6,
+        b"billion" => 9,
+        _ => 0,
     }
 }
 
@@ -127,21 +190,57 @@ pub(super) fn core(kind: AnchorKind, anchor: &str) -> &str {
 ///
 /// Linear in the anchor's length. The case of ASCII letters, trailing punctuation and, by kind,
 /// thousands separators, units, signs, `v`, `./`, `()`, `$`, the lean of slashes and the width of
-/// white space do not matter.
+/// white space do not matter. Moments are compared by what they say, in 24 hours; an hour of one to
+/// twelve that does not say its half of the day (`7:00`) is one of its own, which [`forms`] gives for
+/// both halves.
 pub fn form(kind: AnchorKind, anchor: &str) -> Form {
     let core = core(kind, anchor);
     if kind == AnchorKind::Number {
         return Form::number(core);
     }
-    if kind == AnchorKind::Time && moment(core.as_bytes()).is_some_and(|found| found.date > 0) {
-        // 2026/11/30 is 2026-11-30.
-        let mut mix = Mix(1);
-        core.bytes().for_each(|byte| {
-            mix.byte(if matches!(byte, b'/' | b'_') { b'-' } else { byte.to_ascii_lowercase() });
-        });
-        return mix.form();
+    if kind == AnchorKind::Time
+        && let Some(found) = said(core.as_bytes())
+    {
+        return Form::of_moment(found.key());
     }
     Form::folded(core, Fold::of(kind))
+}
+
+/// The forms that the anchors of a source support.
+struct Formed<'a> {
+    text: &'a str,
+    walk: Walk<'a>,
+    /// What the moment that was found last supports besides.
+    more: Keys,
+    moment: Anchor,
+}
+
+impl<'a> Formed<'a> {
+    fn new(text: &'a str, walk: Walk<'a>) -> Self {
+        let moment = Anchor { kind: AnchorKind::Time, start: 0, end: 0 };
+        Self { text, walk, more: Keys::default(), moment }
+    }
+}
+
+impl Iterator for Formed<'_> {
+    type Item = (Form, Anchor);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(key) = self.more.next() {
+            return Some((Form::of_moment(key), self.moment));
+        }
+        let anchor = self.walk.next()?;
+        let words = anchor.of(self.text);
+        if anchor.kind == AnchorKind::Time
+            && let Some(found) = said(words.as_bytes())
+        {
+            self.more = found.keys();
+            self.moment = anchor;
+            let own = self.more.next();
+            return own.map(|key| (Form::of_moment(key), anchor));
+        }
+        Some((form(anchor.kind, words), anchor))
+    }
 }
 
 /// What a text supports: the form of each of its anchors and of their meaningful parts, such as the
@@ -149,11 +248,10 @@ pub fn form(kind: AnchorKind, anchor: &str) -> Form {
 ///
 /// In no particular order, and with repetitions. Linear in the text's length.
 pub fn forms(text: &str) -> impl Iterator<Item = (Form, Anchor)> + '_ {
-    Walk::over_source(text).map(move |anchor| (form(anchor.kind, anchor.of(text)), anchor))
+    Formed::new(text, Walk::over_source(text))
 }
 
 /// The same without the ends of paths, which a search finds without their forms.
 pub(super) fn searchable_forms(text: &str) -> impl Iterator<Item = (Form, Anchor)> + '_ {
-    let walk = Walk::over_source(text).without_tails();
-    walk.map(move |anchor| (form(anchor.kind, anchor.of(text)), anchor))
+    Formed::new(text, Walk::over_source(text).without_tails())
 }

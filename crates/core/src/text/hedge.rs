@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use crate::text::hedges::{ASKING, BETWEEN, HEDGES, Hedge, SPEAKERS, THINKERS, When};
+use memchr::memchr2;
+
+use crate::text::hedges::{ALLOWED, ASKING, BETWEEN, HEDGES, Hedge, SPEAKERS, THINKERS, When};
 use crate::text::letters::{after, before, in_word};
 
 /// The column of a byte in [`BEGINNINGS`]: a letter's own, or that of everything else.
@@ -53,9 +55,34 @@ fn joined(text: &str, range: &Range<usize>) -> bool {
     let nearer = text.get(..range.start).and_then(|head| head.chars().rev().nth(1));
     let beyond = |c: Option<char>| c.is_some_and(|c| in_word(c) || c == ':');
     left.is_some_and(|c| in_word(c) || (glue(c) && beyond(nearer)) || matches!(c, '$' | '@'))
-        || right.is_some_and(|c| {
-            in_word(c) || (glue(c) && beyond(further)) || (c == '(' && further == Some(')'))
-        })
+        || right.is_some_and(|c| in_word(c) || (glue(c) && beyond(further)) || c == '(')
+}
+
+/// Whether the words here are a variable or a field of code: `let maybe = 5`, `likely: bool`. A colon
+/// of prose comes before a sentence or ends one: `Most likely: the cache`, `Probably: yes`.
+fn declared(text: &str, range: &Range<usize>) -> bool {
+    let rest = &text[range.end..];
+    let value = rest.trim_start_matches(' ');
+    if value.starts_with('=') {
+        return true;
+    }
+    let name = &text[range.clone()];
+    let Some(kind) = rest.strip_prefix(':').filter(|_| !name.contains(' ')) else { return false };
+    let kind = kind.trim_start_matches([' ', '&']);
+    let length = kind.bytes().take(64).take_while(|b| b.is_ascii_alphanumeric() || *b == b'_');
+    let length = length.count();
+    let degree = word_before(text, range.start);
+    length > 0
+        && name.bytes().all(|b| b.is_ascii_lowercase())
+        && !degree.is_some_and(|(word, _)| is_one_of(&["most", "more", "very", "quite"], word))
+        && kind[length..].trim_start_matches(' ').starts_with([',', ';', ')', '}', '=', '<', '|'])
+            | kind[length..].trim_end().is_empty()
+}
+
+/// Whether `be` and a participle follow that say what is allowed: `may be omitted`.
+fn is_allowed(next: &str) -> bool {
+    let mut words = next.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty());
+    words.next() == Some("be") && words.next().is_some_and(|word| is_one_of(ALLOWED, word))
 }
 
 /// The word before this place, without punctuation between them, and where it begins.
@@ -103,7 +130,7 @@ fn is_asked(text: &str, at: usize) -> bool {
 }
 
 fn holds(text: &str, range: &Range<usize>, (words, when): Hedge) -> bool {
-    if joined(text, range) {
+    if joined(text, range) || declared(text, range) {
         return false;
     }
     match when {
@@ -117,6 +144,12 @@ fn holds(text: &str, range: &Range<usize>, (words, when): Hedge) -> bool {
                 && next.starts_with(|c: char| c.is_ascii_lowercase())
                 && text[range.clone()].starts_with(|c: char| c.is_ascii_lowercase())
                 && !you
+                && !is_allowed(next)
+        }
+        // `It looks like you passed a string`, as programs tell what is wrong.
+        When::Look => {
+            let next = text[range.end..].split(|c: char| !c.is_ascii_alphabetic()).nth(1);
+            !next.is_some_and(|word| is_one_of(&["you", "your"], word))
         }
         When::Finite => !is_asked(text, range.start),
         When::Spoken => has_subject(text, range.start, SPEAKERS, false),
@@ -133,7 +166,23 @@ fn holds(text: &str, range: &Range<usize>, (words, when): Hedge) -> bool {
 /// English; see [`HEDGES`] for what counts and what was left out. One pass over the sentence.
 pub fn hedge(sentence: &str) -> Option<Range<usize>> {
     let mut inside = false;
+    // Code in backticks states nothing; a mark that stands alone opens none.
+    let mut code = 0;
+    let mut open = true;
     for (at, letter) in sentence.char_indices() {
+        if at < code {
+            continue;
+        }
+        if letter == '`' && open {
+            let close = memchr2(b'`', b'\n', &sentence.as_bytes()[at + 1..]);
+            match close.map(|length| at + 1 + length) {
+                Some(close) if sentence.as_bytes()[close] == b'`' => code = close + 1,
+                Some(_) => {}
+                None => open = false,
+            }
+            inside = false;
+            continue;
+        }
         let begins = !inside && (in_word(letter) || matches!(letter, '(' | '['));
         inside = in_word(letter);
         if !begins || !letter.is_ascii() {

@@ -6,11 +6,13 @@
 //! - `could not`, `cannot`, `can't`, `impossible`: these deny. `possible` alone states a possibility
 //!   as a fact ("it is possible to set both").
 //! - `kind of`, `sort of` before a noun: a kind of thing. Only after a form of `be` they soften.
-//! - `indicates`, `suggests`, `implies`: they name the evidence, and the claim can, too.
+//! - `indicates`, `suggests`, `implies`: they name the evidence, and the claim can, too. Only `this
+//!   suggests` concludes from what was said.
 //! - `assuming`, `if`, `unless`: conditions, which a claim repeats with what it claims.
 //! - `unknown`, `untested`, `suspicious`, `estimate`: what programs and reports say as a fact.
 //! - `likelihood`, `probability`: magnitudes. `potentially` likewise, if no `could` stands before it.
 //! - questions: a question states nothing.
+//! - code: what stands in backticks, is called, is set or has a type.
 
 /// When the words of a hedge are one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,8 +20,10 @@ pub enum When {
     /// Wherever they stand.
     Always,
     /// In lower case, before a word in lower case and not after `you`: `may fail`, but neither `May 12` nor
-    /// the permission `you may use`.
+    /// the permissions `you may use` and `may be omitted`.
     Modal,
+    /// Not before `you`, whom programs tell what is wrong.
+    Look,
     /// Not after `to`, `would` and their like, which ask how something is to be.
     Finite,
     /// After somebody who speaks for himself: `I`, `we`.
@@ -31,7 +35,7 @@ pub enum When {
 /// One row of the table: words in lower case, one space between them, `'` for every apostrophe.
 pub type Hedge = (&'static str, When);
 
-use When::{Always, Finite, Modal, Spoken, Thought};
+use When::{Always, Finite, Look, Modal, Spoken, Thought};
 
 /// The hedges. To add one is to add a line; of two that begin at the same word the longer wins.
 pub const HEDGES: &[Hedge] = &[
@@ -97,6 +101,11 @@ pub const HEDGES: &[Hedge] = &[
     ("my theory", Always),
     ("my hypothesis", Always),
     ("working hypothesis", Always),
+    ("hypothesis:", Always),
+    ("hypotheses:", Always),
+    ("my best bet", Always),
+    ("i'd estimate", Always),
+    ("i would estimate", Always),
     ("as i understand it", Always),
     ("have a feeling", Always),
     ("don't think", Always),
@@ -274,9 +283,18 @@ pub const HEDGES: &[Hedge] = &[
     ("could also be", Always),
     ("could still be", Always),
     ("could well", Always),
+    ("could come from", Always),
+    ("could stem from", Always),
+    ("a potential cause", Always),
+    ("one potential cause", Always),
+    ("potential causes", Always),
     ("could potentially", Always),
     ("could possibly", Always),
     ("must have been", Always),
+    // What somebody concludes.
+    ("this suggests", Always),
+    ("that suggests", Always),
+    ("which suggests", Always),
     // How it looks.
     ("seem", Always),
     ("seems", Always),
@@ -287,7 +305,7 @@ pub const HEDGES: &[Hedge] = &[
     ("appears that", Always),
     ("appears as if", Always),
     ("look like", Finite),
-    ("looks like", Always),
+    ("looks like", Look),
     ("looked like", Always),
     ("looks as if", Always),
     ("looks as though", Always),
@@ -376,4 +394,23 @@ pub(super) const BETWEEN: &[&str] = &[
     "always",
     "kind",
     "of",
+];
+
+/// What may be done to an option or an argument, as its documentation says.
+pub(super) const ALLOWED: &[&str] = &[
+    "used",
+    "omitted",
+    "specified",
+    "passed",
+    "given",
+    "called",
+    "repeated",
+    "combined",
+    "overridden",
+    "provided",
+    "supplied",
+    "configured",
+    "customized",
+    "reused",
+    "copied",
 ];

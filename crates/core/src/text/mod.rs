@@ -6,7 +6,8 @@
 //! - Does a source hold them? [`Held`] is what one text holds; [`Form`] is the shape in which two
 //!   anchors are the same although they are written differently (`v1.2.3` and `1.2.3`).
 //! - Does the source itself doubt them? [`occurrences`] says where they stand, [`sentence_around`]
-//!   what is said there, and [`hedge`] whether it is said with a reserve.
+//!   what is said there, and [`hedged_at`] whether it is said with a reserve; of a whole sentence
+//!   [`hedge`] says it.
 //!
 //! Everything is linear in the length of the text, for hostile text too: an anchor is at most
 //! [`LONGEST_ANCHOR`] bytes, and whatever looks further than one run of characters looks a bounded
@@ -14,34 +15,42 @@
 //! spaces (Chinese, Japanese, Korean particles, Thai) bound an anchor as a space does. Composed and
 //! decomposed accents (NFC, NFD) are not the same to this module.
 //!
-//! Reading order: `letters` and `lists` (what bytes and words are), `walk` and `quotes` (text into runs), `run`
-//! (a run into anchors) with `token`, `shape`, `place` and `moment`, then `form`, `find`, `held`, and beside
-//! them `sentence`, `hedge` and `content`.
+//! Reading order: `letters` and `lists` (what bytes and words are), `walk` with `quotes`, `urls` and `phrases` (text
+//! into runs), `run`
+//! (a run into anchors) with `token`, `codes`, `versions`, `shape`, `place`, `moment` and `months`, then `form`, `find`, `held`, and beside
+//! them `sentence`, `hedge`, `clause` and `content`.
 
 mod letters;
 mod lists;
 
 mod anchor;
+mod codes;
+mod phrases;
 mod quotes;
+mod urls;
 mod walk;
 
 mod moment;
+mod months;
 mod place;
 mod run;
 mod shape;
 mod token;
+mod versions;
 
 mod find;
 mod fold;
 mod form;
 mod held;
 
+mod clause;
 mod content;
 mod hedge;
 mod hedges;
 mod sentence;
 
 pub use anchor::{Anchor, AnchorKind, LONGEST_ANCHOR, anchors};
+pub use clause::hedged_at;
 pub use content::content_words;
 pub use find::occurrences;
 pub use form::{Form, form, forms};

@@ -2,12 +2,12 @@
 
 use crate::text::anchor::{Anchor, AnchorKind};
 use crate::text::letters::{
-    AT, BACK, COLON, COMMA, DASH, DIGIT, LETTERS, LOWER, SLASH, UPPER, classes,
+    AT, BACK, COLON, COMMA, DASH, DIGIT, DOT, LETTERS, LOWER, SLASH, UPPER, classes,
 };
 use crate::text::lists::{is_extension, number_word};
-use crate::text::moment::moment;
+use crate::text::moment::{Moment, moment};
 use crate::text::place::{email, ip, ip6, is_base64, is_path, port_of};
-use crate::text::shape::{extension, number_length};
+use crate::text::shape::{all_digits, extension, number_length};
 
 /// The components from its end by which a longer path or name is still known.
 const TAIL: usize = 8;
@@ -71,7 +71,7 @@ impl<'a> Runs<'a> {
             return self.word(start, end);
         }
         if all & DIGIT != 0
-            && all & (COLON | SLASH | DASH | COMMA | crate::text::letters::DOT) != 0
+            && (all & (COLON | SLASH | DASH | COMMA | DOT) != 0 || run.get(8) == Some(&b'T'))
             && let Some(found) = moment(run)
         {
             return self.time(start, end, &found);
@@ -113,26 +113,15 @@ impl<'a> Runs<'a> {
         (start, end)
     }
 
-    fn time(&mut self, start: usize, end: usize, found: &crate::text::moment::Moment) {
+    /// Records a moment that begins at `start`. A source supports its year and its day as numbers,
+    /// too; what else it supports its form says.
+    pub(super) fn time(&mut self, start: usize, end: usize, found: &Moment) {
         self.push(AnchorKind::Time, start, end);
-        if !self.parts {
-            return;
+        if let Some((from, to)) = found.day_at {
+            self.part(AnchorKind::Number, start + from, start + to);
         }
-        if found.date > 0 && found.clock > found.date {
-            self.part(AnchorKind::Time, start, start + found.date);
-        }
-        let mut last = end;
-        for part_end in found.ends.iter().rev().map(|at| start + at) {
-            if part_end < last && part_end > start + found.clock {
-                self.part(AnchorKind::Time, start, part_end);
-            }
-            if found.clock > 0 && part_end > start + found.clock && part_end <= last {
-                self.part(AnchorKind::Time, start + found.clock, part_end);
-            }
-            last = last.min(part_end);
-        }
-        if found.clock > 0 && found.clock > found.date && last < end {
-            self.part(AnchorKind::Time, start + found.clock, end);
+        if let Some(year) = found.year_at {
+            self.part(AnchorKind::Number, start + year, start + year + 4);
         }
     }
 
@@ -303,7 +292,7 @@ impl<'a> Runs<'a> {
         if self.tails {
             self.tails(AnchorKind::Path, start, end, b"/\\");
         }
-        // Ids stand in paths; a number in a path is no number.
+        // Ids stand in paths; a number in a path is no number, but for that of a request or an issue.
         let first = self.found.len();
         let slash = |b: &u8| matches!(b, b'/' | b'\\');
         let name = start + self.bytes[start..end].iter().rposition(slash).map_or(0, |at| at + 1);
@@ -319,6 +308,12 @@ impl<'a> Runs<'a> {
         }
         self.found.truncate(kept);
         self.in_path = false;
+        let numbered = all_digits(&self.bytes[name..end]);
+        let folder = self.bytes[start..name].strip_suffix(b"/").filter(|_| numbered);
+        let folder = folder.and_then(|head| head.rsplit(|b| *b == b'/').next());
+        if matches!(folder, Some(b"pull" | b"pulls" | b"issues" | b"merge_requests")) {
+            self.push(AnchorKind::Number, name, end);
+        }
     }
 
     pub(super) fn token_of(&mut self, start: usize, end: usize) {

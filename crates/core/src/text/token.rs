@@ -1,6 +1,7 @@
 //! A run without separators, read by its shape: numbers, versions, hashes, codes, names.
 
 use crate::text::anchor::AnchorKind;
+use crate::text::codes::{is_booking, is_labelled, sides};
 use crate::text::letters::{
     COMMA, DASH, DIGIT, DOT, LETTERS, LOWER, PLUS, TILDE, UNDER, WIDE, classes,
 };
@@ -8,8 +9,8 @@ use crate::text::lists::{is_counted, is_errno, is_extension, is_name};
 use crate::text::place::{ip, is_host};
 use crate::text::run::Runs;
 use crate::text::shape::{
-    Piece, all_digits, all_of_version, extension, has_humps, is_code, is_hash, is_number, is_uuid,
-    is_version, number_length,
+    Piece, all_digits, all_of_version, digits, extension, has_humps, is_code, is_hash, is_number,
+    is_uuid, is_version, number_length,
 };
 
 impl Runs<'_> {
@@ -67,6 +68,11 @@ impl Runs<'_> {
             }
             if all & DOT != 0 {
                 self.part(AnchorKind::Version, start, end);
+                self.major(start, end);
+            }
+            if matches!(bytes, [.., b'0'..=b'9', b'k' | b'K']) {
+                // Who tells of thousands may leave their letter out: `25 k`.
+                self.part(AnchorKind::Number, start, end - 1);
             }
             return true;
         }
@@ -81,10 +87,11 @@ impl Runs<'_> {
         } else {
             return false;
         };
-        self.push(kind, start, end);
-        if kind == AnchorKind::Version && is_number(&bytes[1..]) {
-            self.part(AnchorKind::Number, start + 1, end);
+        if kind == AnchorKind::Version {
+            self.version(start, end);
+            return true;
         }
+        self.push(kind, start, end);
         if kind == AnchorKind::Hash {
             // A commit is named by the first digits of its hash.
             for length in [7, 8, 9, 10, 12].into_iter().filter(|length| *length < end - start) {
@@ -100,6 +107,9 @@ impl Runs<'_> {
         let capital = bytes.iter().all(u8::is_ascii_uppercase);
         if capital && is_errno(bytes) {
             return self.push(AnchorKind::ErrorCode, start, end);
+        }
+        if capital && is_labelled(self.bytes, start, end) {
+            return self.push(AnchorKind::RequestId, start, end);
         }
         let named = self.called && bytes.len() > 1;
         if named || (!capital && has_humps(bytes) && !is_name(bytes)) {
@@ -119,7 +129,13 @@ impl Runs<'_> {
             bytes.windows(2).filter(|w| w[0].is_ascii_digit() != w[1].is_ascii_digit()).count();
         if is_code(bytes) || (all & LOWER == 0 && is_errno(bytes)) {
             self.push(AnchorKind::ErrorCode, start, end);
-        } else if bytes.len() >= 8 && turns >= 3 {
+        } else if let Some(first) = sides(bytes) {
+            // `3320x864`; `2x2` is a manner, but a source may mean its numbers.
+            if self.parts || bytes.len() > 4 {
+                self.push(AnchorKind::Number, start, start + first);
+                self.push(AnchorKind::Number, start + first + 1, end);
+            }
+        } else if (bytes.len() >= 8 && turns >= 3) || (!suffixed && is_booking(bytes)) {
             self.push(AnchorKind::RequestId, start, end);
         } else if self.called || suffixed || has_humps(bytes) {
             self.push(AnchorKind::Identifier, start, end);
@@ -276,7 +292,12 @@ impl Runs<'_> {
         // `python3.11` and `TLS1.2`: a version behind a name.
         let letters = bytes.iter().take_while(|b| b.is_ascii_alphabetic()).count();
         if letters >= 2 && number_length(&bytes[letters..]) == bytes.len() - letters {
-            return self.push(AnchorKind::Number, start + letters, end);
+            self.push(AnchorKind::Number, start + letters, end);
+            let whole = digits(&bytes[letters..]);
+            return self.part(AnchorKind::Number, start + letters, start + letters + whole);
+        }
+        if letters >= 2 && is_version(&bytes[letters..]) {
+            return self.version(start + letters, end);
         }
         self.each(start, end, b".", Self::token_of);
     }

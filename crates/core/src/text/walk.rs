@@ -24,7 +24,7 @@ pub(super) struct Walk<'a> {
     /// Where a quote that was opened closes: by `"` or `'`, by the same escaped, by a backtick.
     pub(super) closes: [usize; 3],
     /// Before this place a URL was found: its parts are no URLs.
-    url_ends: usize,
+    pub(super) url_ends: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -177,6 +177,10 @@ impl<'a> Walk<'a> {
     /// Takes the run of characters that begins here.
     pub(super) fn run(&mut self) {
         let start = self.at;
+        let first = self.bytes[start];
+        if (first.is_ascii_digit() || first.is_ascii_uppercase()) && self.moment_in_words(start) {
+            return;
+        }
         let mut all = 0;
         let mut end = start;
         while let Some(byte) = self.bytes.get(end) {
@@ -219,6 +223,12 @@ impl<'a> Walk<'a> {
             return;
         }
         self.runs.run(start, end, all);
+        if first.is_ascii_digit() && self.bytes.get(end) == Some(&b' ') {
+            self.scaled(end);
+        }
+        if self.runs.parts && first == b'L' && self.bytes[..start].ends_with(b"#") {
+            self.lines(start, end);
+        }
     }
 
     /// What a byte that mostly bounds a run is inside one, with the length of its character.
@@ -267,73 +277,6 @@ impl<'a> Walk<'a> {
             && !self.runs.parts
             && matches!(self.bytes.get(mark), Some(b' ' | b'\t'))
             && self.line_begins(start)
-    }
-
-    /// Takes the URL whose `://` stands at `colon`, and what stands before it in the run.
-    fn url(&mut self, start: usize, colon: usize) -> bool {
-        let scheme = self.bytes[start..colon]
-            .iter()
-            .rev()
-            .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'.' | b'-'))
-            .count();
-        let begin = colon - scheme;
-        if scheme < 2 || !self.bytes[begin].is_ascii_alphabetic() {
-            return false;
-        }
-        let authority = colon + 3;
-        let end = self.url_end(authority);
-        if end == authority {
-            return false;
-        }
-        self.url_ends = end;
-        if end - begin > LONGEST_ANCHOR {
-            self.at = end;
-            return true;
-        }
-        if begin > start {
-            self.runs.called = false;
-            self.runs.run(start, begin, u16::MAX);
-        }
-        self.runs.push(AnchorKind::Url, begin, end);
-        self.at = end;
-        if self.runs.parts {
-            let rest = &self.bytes[authority..end];
-            let ends = [b"/?#".as_slice(), b"?#", b"#"].map(|stops| {
-                rest.iter().position(|b| stops.contains(b)).map(|length| authority + length)
-            });
-            for end in ends.into_iter().flatten().filter(|end| *end > authority) {
-                self.runs.push(AnchorKind::Url, begin, end);
-            }
-            self.at = authority;
-        }
-        true
-    }
-
-    fn url_end(&self, authority: usize) -> usize {
-        let mut end = authority;
-        let mut open = 0usize;
-        let limit = authority + 2 * LONGEST_ANCHOR;
-        while let Some(byte) = self.bytes.get(end).filter(|_| end < limit) {
-            match byte {
-                b'(' => open += 1,
-                b')' if open == 0 => break,
-                b')' => open -= 1,
-                b'"' | b'\'' | b'`' | b'<' | b'>' | b'{' | b'}' | b'|' | b'^' | b'\\' | b'*'
-                | b']' => break,
-                0..=b' ' | 0x7f => break,
-                0x80.. => match after(self.text, end) {
-                    Some(letter) if in_word(letter) => {
-                        end += letter.len_utf8();
-                        continue;
-                    }
-                    _ => break,
-                },
-                _ => {}
-            }
-            end += 1;
-        }
-        let tail = self.bytes[authority..end].iter().rev();
-        end - tail.take_while(|b| b".,;:!?(~_-+@&=$[".contains(b)).count()
     }
 }
 

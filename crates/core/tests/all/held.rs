@@ -51,7 +51,7 @@ const ROWS: &[(&str, AnchorKind, &str, bool)] = &[
     ("/var/log/5433/x", Number, "5433", false),
     ("10.0.0.1", Number, "10", false),
     ("3f2a1b4c-1234-4abc-8def-0123456789ab", Number, "1234", false),
-    ("0.5 is not", Number, "0.50", false),
+    ("0.5 is", Number, "0.50", true),
     // Paths: at the borders of components.
     ("/repo/src/main.rs:42", Path, "src/main.rs", true),
     ("/repo/src/main.rs:42", Path, "/repo/src", true),
@@ -127,6 +127,8 @@ fn forms_are_equal_by_meaning_and_apart_by_value() {
     assert_eq!(form(Identifier, "main.rs"), form(Path, "main.rs"));
     assert_ne!(form(Number, "5433"), form(Quote, "5433"));
     assert_ne!(form(Number, "0.5"), form(Number, "5"));
+    // A number of one digit had the form of the name before it.
+    assert_ne!(form(Number, "2"), form(Version, "1"));
     let numbers: std::collections::HashSet<_> =
         (0..100_000).map(|n: u32| form(Number, &n.to_string())).collect();
     assert_eq!(numbers.len(), 100_000);

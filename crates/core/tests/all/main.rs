@@ -16,8 +16,12 @@ mod anchors;
 mod anchors_of_machines;
 mod hedges;
 mod held;
+mod text_clauses;
+mod text_codes;
 mod text_hostile;
+mod text_moments;
 mod text_prose;
+mod text_values;
 
 mod again;
 mod again_summaries;
