@@ -10,7 +10,7 @@ use super::seek::{Sieve, Sought, innermost, is_plumbing, names_span, range_of, s
 use super::words::{Source, Stated, Work, holds_quote, is_about_asking, quote_stated, stated};
 use crate::command::Summarize;
 use crate::event::StoredClaims;
-use crate::text::{Anchor, AnchorKind, Form, Held, forms, hedge, identifiers, sentence_around};
+use crate::text::{Anchor, AnchorKind, Form, Held, forms, hedge, hedged_at, identifiers};
 use crate::{Origin, SessionState, SpanId, SpanIndex, SpanState};
 
 /// A range of bytes in a claim's or a summary's text.
@@ -196,8 +196,8 @@ impl<'a> Examiner<'a> {
             .filter(|sought| !claimed.contains(&sought.form))
             .filter_map(|sought| {
                 let bound = telling(&summarize.text, &sought.anchor)?;
-                let at = sentence_around(&summarize.text, sought.anchor.start..sought.anchor.end);
-                let settled = hedge(&summarize.text[at]).is_some();
+                let place = sought.anchor.start..sought.anchor.end;
+                let settled = hedged_at(&summarize.text, place);
                 let (hedged_in, in_summary) = (None, None);
                 Some(SoughtInText { sought, bound, settled, hedged_in, in_summary })
             })

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::text::{
-    AnchorKind, Held, content_words, hedge, occurrences, sentence_around, sentences,
+    AnchorKind, Held, content_words, hedged_at, occurrences, sentence_around, sentences,
 };
 
 /// Bytes of sources that one examination scans for claims' words. Beyond that it gives up: some
@@ -15,6 +15,8 @@ use crate::text::{
 pub(crate) const MOST_BYTES: usize = 512 << 20;
 /// Places of one anchor that are looked at; where so many are all hedged, so is the rest.
 const PLACES: usize = 256;
+/// What looking at one place costs, in looks.
+const PLACE: usize = 16;
 
 /// The text of a source, with what it holds.
 pub(super) struct Source<'a> {
@@ -60,7 +62,7 @@ impl Work {
         let (mut best, mut stated) = (0, None);
         let mut found = HashSet::new();
         for range in sentences(text) {
-            let sentence = &text[range];
+            let sentence = &text[range.clone()];
             found.clear();
             found.extend(content_words(sentence).filter(|word| wanted.contains(word)));
             let shared = found.len();
@@ -68,7 +70,7 @@ impl Work {
                 continue;
             }
             // Said as well without a hedge, it is said without a hedge.
-            let this = how(sentence);
+            let this = how(text, range);
             stated = match stated {
                 Some(Stated::Flatly) if shared == best => stated,
                 _ => Some(this),
@@ -166,8 +168,15 @@ pub(super) enum Stated {
     Flatly,
 }
 
-fn how(sentence: &str) -> Stated {
-    if hedge(sentence).is_some() {
+/// How the words at a place are stated.
+fn how(text: &str, place: Range<usize>) -> Stated {
+    // Up to its last word: behind a full stop another sentence begins.
+    let words = text[place.clone()].trim_end_matches(|c: char| !c.is_alphanumeric());
+    let place = place.start..place.start + words.len();
+    let first = sentence_around(text, place.start..place.start);
+    let last = sentence_around(text, place.end..place.end);
+    let sentence = &text[first.start.min(place.start)..last.end.max(place.end)];
+    if hedged_at(text, place) {
         Stated::Hedged
     } else if sentence.trim_end().ends_with('?') && !requests(sentence) {
         Stated::Asked
@@ -196,14 +205,10 @@ fn how_stated(
 ) -> Option<Stated> {
     let mut stated = None;
     for place in places.take(PLACES) {
-        // A quote may run over several sentences: from the first one's start to the last one's end.
-        let first = sentence_around(text, place.start..place.start);
-        let last = sentence_around(text, place.end..place.end);
-        let whole = first.start.min(place.start)..last.end.max(place.end);
-        if !work.allow(&text[whole.clone()]) {
+        if !work.allow_looks(PLACE) {
             return Some(Stated::Flatly);
         }
-        match how(&text[whole]) {
+        match how(text, place) {
             Stated::Flatly => return Some(Stated::Flatly),
             Stated::Hedged => stated = Some(Stated::Hedged),
             Stated::Asked => stated = stated.or(Some(Stated::Asked)),
