@@ -35,11 +35,20 @@ pub(crate) fn gather(
     Ok(evidence)
 }
 
-/// The bytes that examining a summary reads: spans, and what it says itself.
+/// What taking a span apart for one claim costs, against reading it.
+const TAKEN_APART: u64 = 4;
+
+/// The bytes that examining a summary reads: spans, what it says itself, and again each span for each
+/// claim that cites it, which takes it apart.
 pub(crate) fn examined_bytes(state: &SessionState, summarize: &Summarize) -> u64 {
     let spans = wanted(state, summarize);
     let spans: u64 = spans.iter().map(|&index| state.span(index).bytes).sum();
-    spans.saturating_add(summarize.words() as u64)
+    let sources = summarize.claims.iter().flat_map(|claim| &claim.sources);
+    let cited = sources.filter_map(|source| state.find(&source.span)).map(|span| span.bytes);
+    let taken_apart = cited.fold(0_u64, |sum, bytes| sum.saturating_add(bytes));
+    spans
+        .saturating_add(summarize.words() as u64)
+        .saturating_add(taken_apart.saturating_mul(TAKEN_APART))
 }
 
 /// Examines a summary: reads what it covers and cites back, one span after the other. `omitted`: how

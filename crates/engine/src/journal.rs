@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use lacuna_core::{
-    Command, CommandStamp, Principal, Purpose, Recorded, Refusal, SessionKey, SessionState, SpanId,
-    Timestamp,
+    Command, CommandStamp, Limits, Principal, Purpose, Recorded, Refusal, SessionKey, SessionState,
+    SpanId, Timestamp,
 };
 use lacuna_store::{BackupReport, Head, Store, StoreError, VerifyOptions, VerifyReport};
 
@@ -28,6 +28,7 @@ pub struct Journal {
     queue_bytes: usize,
     counters: Arc<Counters>,
     pub(crate) clock: Clock,
+    pub(crate) limits: Limits,
     writer: parking_lot::Mutex<Option<JoinHandle<Result<(), StoreError>>>>,
     /// Threads that end with the writer: resent commands, large summaries.
     beside: parking_lot::Mutex<Vec<JoinHandle<()>>>,
@@ -53,6 +54,7 @@ impl Journal {
         let (waiting_bytes, counters) = (Arc::default(), Arc::<Counters>::default());
         let reader = Arc::new(Reader::new(Arc::clone(&store), options.cached_spans / 2));
         let (queue_bytes, clock) = (options.queue_bytes, Arc::clone(&options.clock));
+        let limits = options.limits.clone();
         let (again, answerer) = Again::new(Arc::clone(&store));
         let (examining, examination) =
             Examining::new(Arc::clone(&store), Arc::clone(&reader), inbox.clone());
@@ -78,6 +80,7 @@ impl Journal {
             queue_bytes,
             counters,
             clock,
+            limits,
             writer: parking_lot::Mutex::new(Some(thread)),
             beside: parking_lot::Mutex::new(beside),
         }

@@ -274,7 +274,7 @@ impl Journal {
         let state = self.state(key)?;
         let (mut without, mut sound) = (BTreeSet::new(), BTreeSet::new());
         for round in 1.. {
-            let found = candidates(&state, free_tokens, &without);
+            let found = candidates(&state, free_tokens, &without, &self.limits);
             let mut new: BTreeSet<SpanId> =
                 found.iter().flat_map(|candidate| &candidate.spans).cloned().collect();
             if round == SUGGESTIONS {

@@ -14,6 +14,7 @@ mod commands;
 mod fit;
 mod journal;
 mod queries;
+mod readings;
 
 mod service;
 

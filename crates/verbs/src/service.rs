@@ -10,6 +10,7 @@ use lacuna_wire::{Code, Group, Target, WireError, find, parse};
 
 use crate::call::{Call, Job, Responder, ready};
 use crate::error::wire_error;
+use crate::readings::Readings;
 use crate::settings::Settings;
 use crate::uploads::Uploads;
 use crate::work::{Inner, Work};
@@ -27,6 +28,7 @@ impl Service {
             journal,
             settings,
             uploads,
+            readings: Readings::new(),
             started: Instant::now(),
             backing_up: Default::default(),
         }))

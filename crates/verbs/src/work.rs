@@ -7,6 +7,7 @@ use lacuna_engine::Journal;
 use lacuna_wire::WireError;
 
 use crate::call::Responder;
+use crate::readings::Readings;
 use crate::settings::Settings;
 use crate::uploads::Uploads;
 
@@ -15,6 +16,7 @@ pub(crate) struct Inner {
     pub(crate) journal: Arc<Journal>,
     pub(crate) settings: Settings,
     pub(crate) uploads: Uploads,
+    pub(crate) readings: Readings,
     pub(crate) started: Instant,
     /// Held while a backup is made: one at a time.
     pub(crate) backing_up: parking_lot::Mutex<()>,

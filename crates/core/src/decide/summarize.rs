@@ -12,6 +12,11 @@ use crate::{
 /// Attempts to summarise the same spans that may be refused before the mechanical prune is offered.
 pub const SUMMARY_ATTEMPTS: u32 = 3;
 
+/// Attempts that may still be refused over these spans.
+fn attempts_left(state: &SessionState, covers: &[SpanId]) -> u32 {
+    SUMMARY_ATTEMPTS.saturating_sub(state.refused_attempts(covers))
+}
+
 /// The reply to a summary.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SummaryReply {
@@ -68,7 +73,7 @@ pub(super) fn decide(
                     && span.stored_claims() == Some(&facts.stored) =>
             {
                 let status = span.summary_status().unwrap_or(SummaryStatus::Accepted);
-                let reply = reply(&case, id, status, &[], state.version, state);
+                let reply = reply(&case, id, status, &[], state.version);
                 return Ok(Decision {
                     events: Vec::new(),
                     reply: Reply::Summarized(Box::new(reply)),
@@ -85,7 +90,7 @@ pub(super) fn decide(
         (true, true) if state.workers.contains(&context.principal) => SummaryStatus::NeedsAudit,
         (true, true) => SummaryStatus::Accepted,
     };
-    let refused_before = state.refused_attempts(&summarize.covers);
+    let left_before = attempts_left(state, &summarize.covers);
     let id = match status {
         SummaryStatus::Rejected => refused_id(state, summarize.id.as_ref()),
         SummaryStatus::Accepted | SummaryStatus::NeedsAudit => id,
@@ -93,7 +98,7 @@ pub(super) fn decide(
     let (identifiers, identifiers_kept) = facts.identifiers();
     let mut events = Vec::new();
     // What is refused again and again is not recorded again and again.
-    if status != SummaryStatus::Rejected || refused_before < SUMMARY_ATTEMPTS {
+    if status != SummaryStatus::Rejected || left_before > 0 {
         events.push(Event::SummaryRecorded(SummaryRecorded {
             span: id.clone(),
             covers: case.covers(),
@@ -110,12 +115,12 @@ pub(super) fn decide(
             identifiers,
             identifiers_kept,
         }));
-        if status == SummaryStatus::Rejected && refused_before + 1 == SUMMARY_ATTEMPTS {
+        if status == SummaryStatus::Rejected && left_before == 1 {
             events.push(alert(&summarize.covers));
         }
     }
     let version = state.version + events.len() as u64;
-    let mut reply = reply(&case, &id, status, &found, version, state);
+    let mut reply = reply(&case, &id, status, &found, version);
     // An attempt that is not recorded has no name of its own.
     if events.is_empty()
         && let Some(last) = state.last_refused(&summarize.covers)
@@ -123,10 +128,10 @@ pub(super) fn decide(
         (reply.summary, reply.handle) = (last.id.clone(), last.handle());
     }
     if status == SummaryStatus::Rejected {
-        let refused = refused_before.saturating_add(1);
-        reply.attempts_left = SUMMARY_ATTEMPTS.saturating_sub(refused);
+        reply.attempts_left = left_before.saturating_sub(1);
         if reply.attempts_left == 0 {
-            reply.fallback = suggest::fallback(state, &summarize.covers, &facts.unreadable);
+            reply.fallback =
+                suggest::fallback(state, &summarize.covers, &facts.unreadable, &context.limits);
         }
     }
     Ok(Decision { events, reply: Reply::Summarized(Box::new(reply)) })
@@ -144,15 +149,20 @@ pub(super) fn reply_again(
     let unexamined = Examination::unread(command);
     let facts = facts.unwrap_or(&unexamined);
     let case = Case::new(before, command, by, facts);
-    let mut reply = reply(&case, &event.span, event.status, &event.findings, version, before);
+    let mut reply = reply(&case, &event.span, event.status, &event.findings, version);
     reply.depth = event.depth;
     // What was counted then, whatever can still be read.
     reply.omitted_total = event.identifiers - event.identifiers_kept;
     if event.status == SummaryStatus::Rejected {
-        let refused = before.refused_attempts(&command.covers).saturating_add(1);
-        reply.attempts_left = SUMMARY_ATTEMPTS.saturating_sub(refused);
+        let left = attempts_left(before, &command.covers);
+        reply.attempts_left = left.saturating_sub(1);
         if reply.attempts_left == 0 {
-            reply.fallback = suggest::fallback(before, &command.covers, &facts.unreadable);
+            reply.fallback = suggest::fallback(
+                before,
+                &command.covers,
+                &facts.unreadable,
+                &crate::Limits::default(),
+            );
         }
     }
     reply
@@ -164,13 +174,8 @@ fn reply(
     status: SummaryStatus,
     found: &[Finding],
     version: u64,
-    state: &SessionState,
 ) -> SummaryReply {
     let said = found.iter().map(|finding| (finding.clone(), case.sentence(finding)));
-    let refused = match status {
-        SummaryStatus::Rejected => state.refused_attempts(&case.summarize.covers),
-        SummaryStatus::Accepted | SummaryStatus::NeedsAudit => 0,
-    };
     let (identifiers, kept) = case.facts.identifiers();
     SummaryReply {
         status,
@@ -181,7 +186,7 @@ fn reply(
         omitted: case.facts.omitted.clone(),
         omitted_total: identifiers - kept,
         depth: case.depth(),
-        attempts_left: SUMMARY_ATTEMPTS.saturating_sub(refused),
+        attempts_left: SUMMARY_ATTEMPTS,
         fallback: None,
     }
 }

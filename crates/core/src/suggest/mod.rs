@@ -13,7 +13,7 @@ use self::most::most;
 use crate::cost;
 use crate::event::Cost;
 use crate::state::{Plan, Slot, SpanState};
-use crate::{DirectiveNo, Role, SessionState, SpanId, SpanIndex, SpanKind, Storage};
+use crate::{DirectiveNo, Limits, Role, SessionState, SpanId, SpanIndex, SpanKind, Storage};
 
 /// Candidates that are told.
 const MOST: usize = 5;
@@ -39,9 +39,10 @@ pub fn candidates(
     state: &SessionState,
     free_tokens: u64,
     without: &BTreeSet<SpanIndex>,
+    limits: &Limits,
 ) -> Vec<Candidate> {
     let asked = i64::try_from(free_tokens).unwrap_or(i64::MAX).max(1);
-    let units = most(state, next_directive(state), units(state, without));
+    let units = within(limits, most(state, next_directive(state), units(state, without)));
     let all = evaluate(state, &units.iter().collect::<Vec<_>>());
     if all.freed_tokens <= 0 {
         return Vec::new();
@@ -75,19 +76,37 @@ pub(crate) fn fallback(
     state: &SessionState,
     covers: &[SpanId],
     unreadable: &BTreeMap<SpanId, String>,
+    limits: &Limits,
 ) -> Option<Vec<SpanId>> {
     let without = unreadable.keys().filter_map(|id| state.index(id)).collect();
     let covered: BTreeSet<SpanIndex> = covers.iter().filter_map(|id| state.index(id)).collect();
     let units = units(state, &without);
     let inside = |unit: &Unit| unit.spans.iter().all(|index| covered.contains(index));
     let (inside, _): (Vec<Unit>, Vec<Unit>) = units.into_iter().partition(inside);
-    let inside = most(state, next_directive(state), inside);
+    let inside = within(limits, most(state, next_directive(state), inside));
     let all = evaluate(state, &inside.iter().collect::<Vec<_>>());
     if all.freed_tokens > 0 {
         return Some(all.spans);
     }
     let wanted: u64 = covered.iter().map(|&index| state.shown_tokens(index)).sum();
-    candidates(state, wanted, &without).into_iter().next().map(|candidate| candidate.spans)
+    candidates(state, wanted, &without, limits).into_iter().next().map(|candidate| candidate.spans)
+}
+
+/// The largest units that one directive may name.
+fn within(limits: &Limits, mut units: Vec<Unit>) -> Vec<Unit> {
+    let all: usize = units.iter().map(|unit| unit.spans.len()).sum();
+    if all <= limits.spans_per_directive {
+        return units;
+    }
+    units.sort_by_key(|unit| Reverse(unit.tokens));
+    let mut left = limits.spans_per_directive;
+    units.retain(|unit| {
+        let fits = unit.spans.len() <= left;
+        left -= if fits { unit.spans.len() } else { 0 };
+        fits
+    });
+    units.sort_by_key(|unit| unit.places[0]);
+    units
 }
 
 /// Spans that leave together.

@@ -3,7 +3,9 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use lacuna_core::{Candidate, NewSpan, Outcome, Prune, SessionState, SpanId, Verdict, candidates};
+use lacuna_core::{
+    Candidate, Limits, NewSpan, Outcome, Prune, SessionState, SpanId, Verdict, candidates,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -143,7 +145,7 @@ fn best(s: &Scenario) -> (i64, Vec<SpanId>) {
 }
 
 fn ask(state: &SessionState, tokens: u64) -> Vec<Candidate> {
-    candidates(state, tokens, &BTreeSet::new())
+    candidates(state, tokens, &BTreeSet::new(), &Limits::default())
 }
 
 /// Tokens that are lost with the reasoning that a provider may refuse.
@@ -290,7 +292,7 @@ fn what_is_to_stay_stays() {
     let s = Scenario::given(vec![span("a"), call("c"), result("r", "c"), span("b")]);
     let state = s.state();
     let without = BTreeSet::from([state.index(&id("r")).unwrap(), state.index(&id("b")).unwrap()]);
-    let found = candidates(state, 1_000, &without);
+    let found = candidates(state, 1_000, &without, &Limits::default());
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].spans, ids(&["a"]));
 }

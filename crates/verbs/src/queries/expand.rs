@@ -77,7 +77,7 @@ impl Question {
             let room = max - beside.size()?.min(reserved);
             let given = expanded.content.as_ref().map_or(0, |slice| slice.bytes.len() as u64);
             if bare <= room || given <= 1 {
-                reply.duplicate = self.record(inner, key, principal, &expanded, max)?;
+                reply.duplicate = self.record(inner, key, principal, &expanded)?;
                 beside.put(&mut reply, max)?;
                 return encode_within(&reply, max);
             }
@@ -87,45 +87,30 @@ impl Question {
         }
     }
 
-    /// Readings as evidence are recorded before the content leaves: those that give a span whole,
-    /// or its last part where it is too long for one message. Says whether this very command was
-    /// recorded before.
+    /// Readings as evidence are recorded before the content leaves, once it has been given whole: in one
+    /// reply, or in parts from the first byte on. Says whether this very command was recorded before.
     fn record(
         &self,
         inner: &Inner,
         key: &SessionKey,
         principal: &Principal,
         expanded: &Expanded,
-        max: usize,
     ) -> Result<bool, WireError> {
         let (Lookup::Span(span), Some(slice)) = (&expanded.lookup, &expanded.content) else {
             return Ok(false);
         };
-        let to_the_end = slice.offset + slice.bytes.len() as u64 == slice.total;
-        if self.purpose == Purpose::Expand || !to_the_end {
+        if self.purpose == Purpose::Expand {
             return Ok(false);
         }
-        // The end of what would have come whole is not all of it.
-        let last_part = slice.offset > 0;
-        if last_part && (slice.bytes.is_empty() || !self.comes_in_parts(inner, key, max)?) {
+        let reader = (key.clone(), principal.clone(), span.clone());
+        let to = slice.offset + slice.bytes.len() as u64;
+        if !inner.readings.given(reader, slice.offset, to, slice.total) {
             return Ok(false);
         }
         inner
             .journal
             .record_read(key, principal, self.command_id.clone(), span.clone(), self.purpose)
             .map_err(wire_error)
-    }
-
-    /// Whether no message can carry the content whole: by its length, or once it is escaped.
-    fn comes_in_parts(
-        &self,
-        inner: &Inner,
-        key: &SessionKey,
-        max: usize,
-    ) -> Result<bool, WireError> {
-        let whole = inner.journal.expand(key, &self.address, 0, max as u64).map_err(wire_error)?;
-        let cut = whole.content.as_ref().is_some_and(|s| (s.bytes.len() as u64) < s.total);
-        Ok(cut || encode(&self.reply(inner, &whole, max)?.0)?.len() > max)
     }
 
     /// The reply without what stands beside a summary's text, and that.
