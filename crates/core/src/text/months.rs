@@ -137,9 +137,15 @@ pub(super) fn half_of_day(bytes: &[u8], at: usize) -> Option<(Clock, usize)> {
     };
     let end = m + 1 + usize::from(dotted && bytes.get(m + 1) == Some(&b'.'));
     let whole = !bytes.get(end).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
-    if !(1..=12).contains(&found.hour) || !whole {
+    if !whole {
         return None;
     }
-    let hour = found.hour % 12 + if late { 12 } else { 0 };
-    Some((Clock { hour, twelve: found.hour, open: false, ..found }, end))
+    let hour = match (found.hour, late) {
+        (1..=12, _) => found.hour % 12 + if late { 12 } else { 0 },
+        // `14:05 pm`, as people write it who count to 24.
+        (13..=23, true) | (0, false) if bytes[at..begin].contains(&b':') => found.hour,
+        _ => return None,
+    };
+    let twelve = if found.hour <= 12 { found.hour } else { 0 };
+    Some((Clock { hour, twelve, open: false, ..found }, end))
 }

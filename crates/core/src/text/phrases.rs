@@ -18,7 +18,8 @@ impl Walk<'_> {
             self.counted_moment(start)
         };
         let Some((mut found, end)) = found else { return false };
-        self.at = end;
+        // `6 pm-8 pm` are two.
+        self.at = end + usize::from(self.bytes.get(end) == Some(&b'-'));
         found.day_at = found.day_at.map(|(from, to)| (from - start, to - start));
         found.year_at = found.year_at.map(|year| year - start);
         self.runs.time(start, end, &found);
@@ -35,7 +36,7 @@ impl Walk<'_> {
     /// The moment in words that begins with a number of at most two digits.
     fn counted_moment(&self, start: usize) -> Option<(Moment, usize)> {
         let length = if self.bytes.get(start + 1)?.is_ascii_digit() { 2 } else { 1 };
-        let glued = |b: &u8| b"$.#/-+:=@~%&".contains(b);
+        let glued = |b: &u8| b"$.#/+:=@~%&".contains(b);
         if start > 0 && glued(&self.bytes[start - 1]) {
             return None;
         }

@@ -6,6 +6,8 @@ use crate::text::letters::{
     COMMA, DASH, DIGIT, DOT, LETTERS, LOWER, PLUS, TILDE, UNDER, WIDE, classes,
 };
 use crate::text::lists::{is_counted, is_errno, is_extension, is_name};
+use crate::text::moment::Moment;
+use crate::text::months::half_of_day;
 use crate::text::place::{ip, is_host};
 use crate::text::run::Runs;
 use crate::text::shape::{
@@ -69,6 +71,13 @@ impl Runs<'_> {
             if all & DOT != 0 {
                 self.part(AnchorKind::Version, start, end);
                 self.major(start, end);
+            }
+            if self.parts
+                && self.bytes[..start].ends_with(b"-")
+                && let Some((clock, last)) = half_of_day(self.bytes, start)
+            {
+                // `6-8 pm`
+                self.time(start, last, &Moment { clock: Some(clock), ..Moment::default() });
             }
             if matches!(bytes, [.., b'0'..=b'9', b'k' | b'K']) {
                 // Who tells of thousands may leave their letter out: `25 k`.
