@@ -110,7 +110,8 @@ pub(super) fn is_verb(bytes: &[u8], at: usize, end: usize) -> bool {
         return false;
     }
     let before = bytes[at.saturating_sub(16)..at].iter().rev();
-    let before = before.copied().find(|b| !matches!(b, b' ' | b'\t' | b'"' | b'*' | b'>' | b'('));
+    let before =
+        before.copied().find(|b| !matches!(b, b' ' | b'\t' | b'"' | b'*' | b'>' | b'(' | b'-'));
     let begins = before.is_none_or(|b| matches!(b, b'\n' | b'.' | b'!' | b'?' | b':' | b';'));
     let Some([b' ', next @ ..]) = bytes.get(end..) else { return false };
     let word = next.iter().take(24).take_while(|b| b.is_ascii_lowercase()).count();

@@ -8,8 +8,22 @@ use crate::text::months::{date_in_words, half_of_day, is_verb};
 use crate::text::walk::Walk;
 
 impl Walk<'_> {
+    /// Whether a look at the first bytes lets one begin here: most words and numbers do not.
+    #[inline]
+    pub(super) fn may_begin_moment(&self, start: usize) -> bool {
+        let first = self.bytes[start];
+        if first.is_ascii_digit() {
+            let two = self.bytes.get(start + 1).is_some_and(u8::is_ascii_digit);
+            let next = self.bytes.get(start + 1 + usize::from(two));
+            return next.is_some_and(|b| b" :aApPsnrt".contains(b));
+        }
+        b"ADFJMNOS".contains(&first)
+            && self.bytes.get(start + 2).is_some_and(u8::is_ascii_alphabetic)
+    }
+
     /// Takes the date with the name of a month, or the time of day with `am` or `pm`, that begins
     /// here.
+    #[inline(never)]
     pub(super) fn moment_in_words(&mut self, start: usize) -> bool {
         let found = if self.bytes[start].is_ascii_uppercase() {
             let date = date_in_words(self.bytes, start);

@@ -15,6 +15,18 @@ use crate::text::shape::{
     is_uuid, is_version, number_length,
 };
 
+/// What numbers stand behind by which everybody knows it: `UTF-8`, `GPT-4-class`.
+#[rustfmt::skip]
+const STANDARDS: &[&[u8]] = &[
+    b"RFC", b"ISO", b"PEP", b"IEEE", b"GPT", b"SHA", b"UTF", b"COVID", b"AES", b"HTTP", b"TLS",
+];
+
+/// Words before whose dot no member begins.
+#[rustfmt::skip]
+const ABBREVIATIONS: &[&[u8]] = &[
+    b"etc", b"vs", b"cf", b"eg", b"ie", b"no", b"No", b"Dr", b"Mr", b"Ms", b"Ph", b"Mrs", b"St",
+];
+
 impl Runs<'_> {
     /// Reads what has no slash, colon or `@`.
     pub(super) fn token(&mut self, start: usize, end: usize, all: u16) {
@@ -216,20 +228,7 @@ impl Runs<'_> {
         }
         let shouted = (2..=10).contains(&first.len()) && first.iter().all(u8::is_ascii_uppercase);
         let ticket = shouted && pieces().skip(1).all(all_digits) && pieces().count() > 1;
-        let known = matches!(
-            first,
-            b"RFC"
-                | b"ISO"
-                | b"PEP"
-                | b"IEEE"
-                | b"GPT"
-                | b"SHA"
-                | b"UTF"
-                | b"COVID"
-                | b"AES"
-                | b"HTTP"
-                | b"TLS"
-        );
+        let known = STANDARDS.contains(&first);
         if is_name(bytes) {
             return;
         }
@@ -327,24 +326,7 @@ impl Runs<'_> {
             return true;
         }
         let capital = |part: &[u8]| part[0].is_ascii_uppercase();
-        let abbreviation = parts().next().is_some_and(|first| {
-            matches!(
-                first,
-                b"etc"
-                    | b"vs"
-                    | b"cf"
-                    | b"eg"
-                    | b"ie"
-                    | b"no"
-                    | b"No"
-                    | b"Dr"
-                    | b"Mr"
-                    | b"Ms"
-                    | b"Ph"
-                    | b"Mrs"
-                    | b"St"
-            )
-        });
+        let abbreviation = parts().next().is_some_and(|first| ABBREVIATIONS.contains(&first));
         let last_long = parts().next_back().is_some_and(|last| last.len() >= 2);
         // A new sentence begins with a capital.
         let sentence = parts().skip(1).any(capital) && parts().count() < 3;
