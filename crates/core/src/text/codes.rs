@@ -104,7 +104,8 @@ pub(super) fn is_labelled(bytes: &[u8], start: usize, end: usize) -> bool {
         if marks == 0 || word.is_empty() {
             return false;
         }
-        if is_one_of(LABELS, last_part(word)) {
+        let label = last_part(word);
+        if is_one_of(LABELS, label.strip_suffix(b"s").unwrap_or(label)) {
             return true;
         }
         if !is_one_of(&[b"is", b"was", b"number", b"no"], word) {

@@ -96,7 +96,13 @@ impl Form {
             zeros
         };
         let kept = if bare { digits } else { &digits[zeros..] };
-        let scale = scale(&bytes[from + digits.len()..]);
+        let unit = &bytes[from + digits.len()..];
+        if !bare && !matches!(unit, [b'k' | b'K' | b' ', ..]) && kept.iter().all(u8::is_ascii_digit)
+        {
+            kept.iter().for_each(|digit| mix.byte(*digit));
+            return mix.form();
+        }
+        let scale = scale(unit);
         let point = kept.iter().position(|b| *b == b'.');
         // After a power, or without a point, zeros count.
         let plain = kept.iter().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b',' | b'_'));
@@ -234,7 +240,7 @@ impl Iterator for Formed<'_> {
         if anchor.kind == AnchorKind::Time
             && let Some(found) = said(words.as_bytes())
         {
-            self.more = found.keys();
+            found.keys(&mut self.more);
             self.moment = anchor;
             let own = self.more.next();
             return own.map(|key| (Form::of_moment(key), anchor));

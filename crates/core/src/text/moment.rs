@@ -87,8 +87,8 @@ impl Moment {
 
     /// What a source that says this supports: each part without what is more exact, the date
     /// without its year, the time of day without its zone and its half of the day.
-    pub(super) fn keys(&self) -> Keys {
-        let mut keys = Keys::default();
+    pub(super) fn keys(&self, keys: &mut Keys) {
+        (keys.count, keys.next) = (0, 0);
         keys.push(self.key());
         let undated = Self { clock: self.clock, ..Self::default() };
         if self.month > 0 {
@@ -104,7 +104,7 @@ impl Moment {
                 keys.push(Self { day: 0, ..date }.key());
             }
         }
-        let Some(clock) = self.clock else { return keys };
+        let Some(clock) = self.clock else { return };
         if clock.zone.is_some() {
             keys.push(undated.key());
         }
@@ -122,7 +122,6 @@ impl Moment {
                 keys.push(Self { clock: Some(open), ..undated }.key());
             }
         }
-        keys
     }
 }
 

@@ -110,7 +110,8 @@ pub(super) fn is_verb(bytes: &[u8], at: usize, end: usize) -> bool {
         return false;
     }
     let before = bytes[at.saturating_sub(16)..at].iter().rev();
-    let before = before.copied().find(|b| !matches!(b, b' ' | b'\t' | b'"' | b'*' | b'>' | b'('));
+    let before =
+        before.copied().find(|b| !matches!(b, b' ' | b'\t' | b'"' | b'*' | b'>' | b'(' | b'-'));
     let begins = before.is_none_or(|b| matches!(b, b'\n' | b'.' | b'!' | b'?' | b':' | b';'));
     let Some([b' ', next @ ..]) = bytes.get(end..) else { return false };
     let word = next.iter().take(24).take_while(|b| b.is_ascii_lowercase()).count();
@@ -137,9 +138,15 @@ pub(super) fn half_of_day(bytes: &[u8], at: usize) -> Option<(Clock, usize)> {
     };
     let end = m + 1 + usize::from(dotted && bytes.get(m + 1) == Some(&b'.'));
     let whole = !bytes.get(end).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
-    if !(1..=12).contains(&found.hour) || !whole {
+    if !whole {
         return None;
     }
-    let hour = found.hour % 12 + if late { 12 } else { 0 };
-    Some((Clock { hour, twelve: found.hour, open: false, ..found }, end))
+    let hour = match (found.hour, late) {
+        (1..=12, _) => found.hour % 12 + if late { 12 } else { 0 },
+        // `14:05 pm`, as people write it who count to 24.
+        (13..=23, true) | (0, false) if bytes[at..begin].contains(&b':') => found.hour,
+        _ => return None,
+    };
+    let twelve = if found.hour <= 12 { found.hour } else { 0 };
+    Some((Clock { hour, twelve, open: false, ..found }, end))
 }

@@ -8,8 +8,22 @@ use crate::text::months::{date_in_words, half_of_day, is_verb};
 use crate::text::walk::Walk;
 
 impl Walk<'_> {
+    /// Whether a look at the first bytes lets one begin here: most words and numbers do not.
+    #[inline]
+    pub(super) fn may_begin_moment(&self, start: usize) -> bool {
+        let first = self.bytes[start];
+        if first.is_ascii_digit() {
+            let two = self.bytes.get(start + 1).is_some_and(u8::is_ascii_digit);
+            let next = self.bytes.get(start + 1 + usize::from(two));
+            return next.is_some_and(|b| b" :aApPsnrt".contains(b));
+        }
+        b"ADFJMNOS".contains(&first)
+            && self.bytes.get(start + 2).is_some_and(u8::is_ascii_alphabetic)
+    }
+
     /// Takes the date with the name of a month, or the time of day with `am` or `pm`, that begins
     /// here.
+    #[inline(never)]
     pub(super) fn moment_in_words(&mut self, start: usize) -> bool {
         let found = if self.bytes[start].is_ascii_uppercase() {
             let date = date_in_words(self.bytes, start);
@@ -18,7 +32,8 @@ impl Walk<'_> {
             self.counted_moment(start)
         };
         let Some((mut found, end)) = found else { return false };
-        self.at = end;
+        // `6 pm-8 pm` are two.
+        self.at = end + usize::from(self.bytes.get(end) == Some(&b'-'));
         found.day_at = found.day_at.map(|(from, to)| (from - start, to - start));
         found.year_at = found.year_at.map(|year| year - start);
         self.runs.time(start, end, &found);
@@ -35,7 +50,7 @@ impl Walk<'_> {
     /// The moment in words that begins with a number of at most two digits.
     fn counted_moment(&self, start: usize) -> Option<(Moment, usize)> {
         let length = if self.bytes.get(start + 1)?.is_ascii_digit() { 2 } else { 1 };
-        let glued = |b: &u8| b"$.#/-+:=@~%&".contains(b);
+        let glued = |b: &u8| b"$.#/+:=@~%&".contains(b);
         if start > 0 && glued(&self.bytes[start - 1]) {
             return None;
         }

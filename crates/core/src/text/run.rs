@@ -5,7 +5,8 @@ use crate::text::letters::{
     AT, BACK, COLON, COMMA, DASH, DIGIT, DOT, LETTERS, LOWER, SLASH, UPPER, classes,
 };
 use crate::text::lists::{is_extension, number_word};
-use crate::text::moment::{Moment, moment};
+use crate::text::moment::{Clock, Moment, clock, moment};
+use crate::text::months::half_of_day;
 use crate::text::place::{email, ip, ip6, is_base64, is_path, port_of};
 use crate::text::shape::{all_digits, extension, number_length};
 
@@ -125,6 +126,22 @@ impl<'a> Runs<'a> {
         }
     }
 
+    /// Reads `6:30-8:00`, or nothing. Whether `pm` follows, the last of them says.
+    fn hours(&mut self, start: usize, end: usize) -> bool {
+        let Some(dash) = self.bytes[start..end].iter().position(|b| *b == b'-') else {
+            return false;
+        };
+        let second = start + dash + 1;
+        let first = moment(&self.bytes[start..second - 1]).filter(|found| found.clock.is_some());
+        let whole = |found: Option<(Clock, usize)>| found.filter(|(_, last)| *last >= end);
+        let last =
+            whole(half_of_day(self.bytes, second)).or_else(|| whole(clock(self.bytes, second)));
+        let (Some(first), Some((last, last_end))) = (first, last) else { return false };
+        self.time(start, second - 1, &first);
+        self.time(second, last_end, &Moment { clock: Some(last), ..Moment::default() });
+        true
+    }
+
     fn split_at(&mut self, start: usize, end: usize) {
         let run = &self.bytes[start..end];
         let all = classes(run);
@@ -181,6 +198,9 @@ impl<'a> Runs<'a> {
             && let Some(found) = moment(run)
         {
             return self.time(start, end, &found);
+        }
+        if all & !(DIGIT | COLON | DASH) == 0 && all & DASH != 0 && self.hours(start, end) {
+            return;
         }
         if ip6(run) {
             return self.push(AnchorKind::Host, start, end);

@@ -6,12 +6,26 @@ use crate::text::letters::{
     COMMA, DASH, DIGIT, DOT, LETTERS, LOWER, PLUS, TILDE, UNDER, WIDE, classes,
 };
 use crate::text::lists::{is_counted, is_errno, is_extension, is_name};
+use crate::text::moment::Moment;
+use crate::text::months::half_of_day;
 use crate::text::place::{ip, is_host};
 use crate::text::run::Runs;
 use crate::text::shape::{
     Piece, all_digits, all_of_version, digits, extension, has_humps, is_code, is_hash, is_number,
     is_uuid, is_version, number_length,
 };
+
+/// What numbers stand behind by which everybody knows it: `UTF-8`, `GPT-4-class`.
+#[rustfmt::skip]
+const STANDARDS: &[&[u8]] = &[
+    b"RFC", b"ISO", b"PEP", b"IEEE", b"GPT", b"SHA", b"UTF", b"COVID", b"AES", b"HTTP", b"TLS",
+];
+
+/// Words before whose dot no member begins.
+#[rustfmt::skip]
+const ABBREVIATIONS: &[&[u8]] = &[
+    b"etc", b"vs", b"cf", b"eg", b"ie", b"no", b"No", b"Dr", b"Mr", b"Ms", b"Ph", b"Mrs", b"St",
+];
 
 impl Runs<'_> {
     /// Reads what has no slash, colon or `@`.
@@ -69,6 +83,13 @@ impl Runs<'_> {
             if all & DOT != 0 {
                 self.part(AnchorKind::Version, start, end);
                 self.major(start, end);
+            }
+            if self.parts
+                && self.bytes[..start].ends_with(b"-")
+                && let Some((clock, last)) = half_of_day(self.bytes, start)
+            {
+                // `6-8 pm`
+                self.time(start, last, &Moment { clock: Some(clock), ..Moment::default() });
             }
             if matches!(bytes, [.., b'0'..=b'9', b'k' | b'K']) {
                 // Who tells of thousands may leave their letter out: `25 k`.
@@ -207,20 +228,7 @@ impl Runs<'_> {
         }
         let shouted = (2..=10).contains(&first.len()) && first.iter().all(u8::is_ascii_uppercase);
         let ticket = shouted && pieces().skip(1).all(all_digits) && pieces().count() > 1;
-        let known = matches!(
-            first,
-            b"RFC"
-                | b"ISO"
-                | b"PEP"
-                | b"IEEE"
-                | b"GPT"
-                | b"SHA"
-                | b"UTF"
-                | b"COVID"
-                | b"AES"
-                | b"HTTP"
-                | b"TLS"
-        );
+        let known = STANDARDS.contains(&first);
         if is_name(bytes) {
             return;
         }
@@ -318,24 +326,7 @@ impl Runs<'_> {
             return true;
         }
         let capital = |part: &[u8]| part[0].is_ascii_uppercase();
-        let abbreviation = parts().next().is_some_and(|first| {
-            matches!(
-                first,
-                b"etc"
-                    | b"vs"
-                    | b"cf"
-                    | b"eg"
-                    | b"ie"
-                    | b"no"
-                    | b"No"
-                    | b"Dr"
-                    | b"Mr"
-                    | b"Ms"
-                    | b"Ph"
-                    | b"Mrs"
-                    | b"St"
-            )
-        });
+        let abbreviation = parts().next().is_some_and(|first| ABBREVIATIONS.contains(&first));
         let last_long = parts().next_back().is_some_and(|last| last.len() >= 2);
         // A new sentence begins with a capital.
         let sentence = parts().skip(1).any(capital) && parts().count() < 3;

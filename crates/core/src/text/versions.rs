@@ -62,6 +62,9 @@ const PRODUCTS: &[&[u8]] = &[
     b"vue",
 ];
 
+/// The dots at which a version's beginnings are known.
+const DOTS: usize = 3;
+
 impl Runs<'_> {
     /// Records a version, with or without a `v`. A source supports its beginnings at its dots, and
     /// the number of a release before the release: `alpha.2` of `v6.0.0-alpha.2`, but not `6.0.0`.
@@ -75,7 +78,10 @@ impl Runs<'_> {
             self.push(AnchorKind::Number, from, end);
         }
         let mut at = from + digits(&self.bytes[from..end]);
-        while at < end && self.bytes[at] == b'.' {
+        // Of a longer row of numbers the forms would cost more than the row is long.
+        let mut dots = 0;
+        while at < end && self.bytes[at] == b'.' && dots < DOTS {
+            dots += 1;
             self.push(AnchorKind::Version, from, at);
             self.push(AnchorKind::Number, from, at);
             let more = digits(&self.bytes[at + 1..end]);

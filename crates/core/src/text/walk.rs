@@ -178,7 +178,7 @@ impl<'a> Walk<'a> {
     pub(super) fn run(&mut self) {
         let start = self.at;
         let first = self.bytes[start];
-        if (first.is_ascii_digit() || first.is_ascii_uppercase()) && self.moment_in_words(start) {
+        if self.may_begin_moment(start) && self.moment_in_words(start) {
             return;
         }
         let mut all = 0;

@@ -12,6 +12,7 @@ const LINES: &[(&str, &[(AnchorKind, &str)])] = &[
     ),
     ("Order #W2378157 is on its way.", &[(RequestId, "W2378157")]),
     ("Reservation HXDUBJ is cancelled.", &[(RequestId, "HXDUBJ")]),
+    ("The reservations HXDUBJ", &[(RequestId, "HXDUBJ")]),
     ("The confirmation code is HXDUBJ.", &[(RequestId, "HXDUBJ")]),
     ("Order ID: HXDUBJ; the code `HXDUBJ`", &[(RequestId, "HXDUBJ"), (RequestId, "HXDUBJ")]),
     (r#"{"reservation_id": "HXDUBJ"}"#, &[(Identifier, "reservation_id"), (RequestId, "HXDUBJ")]),

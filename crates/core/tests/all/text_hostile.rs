@@ -3,8 +3,8 @@
 
 use lacuna_core::text::AnchorKind::{self, *};
 use lacuna_core::text::{
-    Held, LONGEST_ANCHOR, anchors, content_words, forms, hedge, occurrences, sentence_around,
-    sentences,
+    Held, LONGEST_ANCHOR, anchors, content_words, forms, hedge, hedged_at, occurrences,
+    sentence_around, sentences,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -109,11 +109,47 @@ fn the_longest_anchor_is_bounded() {
     assert_eq!(anchors(&text).count(), 0);
     let url = format!("https://ex.com/{}", long("a/?"));
     assert!(anchors(&url).all(|anchor| anchor.end - anchor.start <= LONGEST_ANCHOR));
-    for piece in ["http://a/", "a.rs.", ".a", "_a", "-a", "a::b_", "1.2.3-", "x.y_", "@a/", "(a.b)"]
-    {
+    for piece in [
+        "http://a/",
+        "a.rs.",
+        ".a",
+        "_a",
+        "-a",
+        "a::b_",
+        "1.2.3-",
+        "1.",
+        "1.1k",
+        "x.y_",
+        "@a/",
+        "(a.b)",
+    ] {
         let text = format!("{} ", piece.repeat(LONGEST_ANCHOR / piece.len())).repeat(256);
         assert!(forms(&text).count() < text.len(), "{piece:?}");
         assert!(anchors(&text).all(|anchor| anchor.end - anchor.start <= LONGEST_ANCHOR));
+    }
+}
+
+#[test]
+fn phrases_without_end_are_read_once() {
+    // Piece, anchors in it.
+    for (piece, found) in [
+        ("5 April ", 1),
+        ("May 5, ", 1),
+        ("6 pm-", 1),
+        ("5 May 6 pm ", 2),
+        ("1 million ", 1),
+        ("order ABCDEF ", 1),
+        ("code is ", 0),
+        ("x#L4-L5 ", 0),
+        ("6:30-7:00 ", 2),
+        ("I think ` but ", 0),
+    ] {
+        let text = long(piece);
+        assert_eq!(anchors(&text).count(), found * (SMALLER / piece.len()), "{piece:?}");
+        assert!(forms(&text).count() <= 2 * text.len(), "{piece:?}");
+        for place in [0, text.len() / 2, text.len()] {
+            hedged_at(&text, place..place);
+        }
     }
 }
 

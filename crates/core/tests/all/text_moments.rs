@@ -29,6 +29,18 @@ const CLAIMS: &[(&str, &[(AnchorKind, &str)])] = &[
     ("at 6am, 6 AM or 6:00 a.m. sharp", &[(Time, "6am"), (Time, "6 AM"), (Time, "6:00 a.m.")]),
     ("from 7:00 PM to 7pm", &[(Time, "7:00 PM"), (Time, "7pm")]),
     ("The 6 ambient lights, 7 pmx, 13 pm", &[(Number, "6"), (Number, "7"), (Number, "13")]),
+    (
+        "open 6 pm-8 pm, 6:30-8:00 pm, 7:00-8:30",
+        &[
+            (Time, "6 pm"),
+            (Time, "8 pm"),
+            (Time, "6:30"),
+            (Time, "8:00 pm"),
+            (Time, "7:00"),
+            (Time, "8:30"),
+        ],
+    ),
+    ("at 14:05 pm and 0:30am, not 14 pm", &[(Time, "14:05 pm"), (Time, "0:30am"), (Number, "14")]),
     ("I met 3 America fans", &[(Number, "3")]),
 ];
 
@@ -99,6 +111,10 @@ const ROWS: &[(&str, AnchorKind, &str, bool)] = &[
     ("07:00", Time, "7:00", true),
     ("7:00 PM", Time, "7:00", true),
     ("7:00", Time, "07:00", true),
+    ("6-8 pm", Time, "8 PM", true),
+    ("6:30-8:00 pm", Time, "20:00", true),
+    ("10 am-2 pm", Time, "14:00", true),
+    ("14:05 pm", Time, "2:05 PM", true),
     // Seconds that a claim gives count; so does the half.
     ("14:05:31", Time, "14:05:00", false),
     ("14:05:31", Time, "14:05:32", false),
