@@ -13,6 +13,10 @@ use crate::event::StoredClaims;
 use crate::text::{Anchor, AnchorKind, Form, Held, forms, hedge, hedged_at, identifiers};
 use crate::{Origin, SessionState, SpanId, SpanIndex, SpanState};
 
+/// In sources up to this size the sentence that speaks like a claim is looked for also where the claim
+/// is found by its anchors or its quote.
+const LIKE_BYTES: usize = 256 << 10;
+
 /// A range of bytes in a claim's or a summary's text.
 pub type TextRange = (u32, u32);
 
@@ -329,7 +333,7 @@ impl<'a> Examiner<'a> {
             quote.is_some_and(|quote| !holds_quote(source.text, quote, &mut self.work));
         facts.hedges_somewhere = hedges_somewhere;
         let quote = quote.filter(|_| !facts.misquoted);
-        let mut hedged = false;
+        let (mut held, mut hedged) = (quote.is_some(), false);
         // To report a question is to say that it was asked.
         let asks = is_about_asking(&said.text);
         let drops = |stated: Option<Stated>| match stated {
@@ -343,12 +347,14 @@ impl<'a> Examiner<'a> {
             if !source.held.holds(kind, words) {
                 continue;
             }
+            held = true;
             sought.found |= rests == Rests::Wholly;
             hedged |= drops(stated(source, kind, words, quote, &mut self.work));
         }
         facts.hedges = hedged
             || quote.is_some_and(|quote| drops(quote_stated(source.text, quote, &mut self.work)))
-            || drops(self.work.stated_like(source.text, &said.text));
+            || ((!held || source.text.len() <= LIKE_BYTES)
+                && drops(self.work.stated_like(source.text, &said.text)));
     }
 
     /// A source that holds no words cannot hold a quote.

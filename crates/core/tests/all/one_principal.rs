@@ -234,7 +234,7 @@ fn one_principal_never_frees_a_raw_span_behind_its_own_summary() {
         panic!("{failure}\n{runner}");
     }
     // Both must have been tried: its own summaries alone, and those that somebody else passed.
-    assert!(used.get() > 10 && stopped.get() > 100, "{used:?} used, {stopped:?} stopped");
+    assert!(used.get() > 2 && stopped.get() > 100, "{used:?} used, {stopped:?} stopped");
 }
 
 /// The same alone: nobody else there at all, nothing ever leaves behind a summary.
