@@ -282,17 +282,19 @@ fn damaged_claims_are_not_an_empty_list() {
     flip_the_last_payload_byte(&folder.path().join("journal"));
     let ran = run(&cli, "", "verify");
     shows(&ran, 5, &["its claims: the stored copy does not match its digest"]);
-    let window = run(&cli, "", "window -s s --render text");
-    assert_eq!(window.code, 0);
+    let why = "its claims: the stored copy does not match its digest";
+    shows(&run(&cli, "", "expand -s s sum"), 4, &["lossy", "cause: damage", why]);
     let (_, reply) = cli.json(&["expand", "-s", "s", "sum"]);
-    assert!(reply.get("claims").is_none(), "{reply}");
-    assert_eq!(reply["claims_unreadable"], true, "{reply}");
+    assert!(reply.get("claims").is_none() && reply.get("content").is_none(), "{reply}");
+    assert_eq!(reply["cause"]["kind"], "damage", "{reply}");
+    let told = ["lost for good", why, "it cannot be read any more", "it kept 2 of 6 identifiers"];
+    shows(&run(&cli, "", "explain -s s sum"), 0, &told);
     let (_, reply) = cli.json(&["explain", "-s", "s", "sum"]);
-    assert!(reply["summary"].get("claims").is_none(), "{reply}");
-    assert_eq!(reply["summary"]["claims_unreadable"], true, "{reply}");
-    for line in ["expand -s s sum", "explain -s s sum"] {
-        shows(&run(&cli, "", line), 0, &["its claims cannot be read"]);
-    }
+    let summary = &reply["summary"];
+    assert!(summary.get("claims").is_none(), "{reply}");
+    assert_eq!(summary["unreadable"], true, "{reply}");
+    assert_eq!(summary["omitted_identifiers"], json!([]), "{reply}");
+    assert_eq!((&summary["identifiers"], &summary["identifiers_kept"]), (&json!(6), &json!(2)));
 }
 
 /// Damage is on record once somebody has met it, and the journal is whole again (I3).

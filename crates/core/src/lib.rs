@@ -34,8 +34,8 @@ pub use budget::Budget;
 pub use command::{Audit, Command, Open, Prune, Summarize};
 pub use context::{Context, CopyEvidence, Limits};
 pub use contract::{
-    ClaimFacts, Examination, Examiner, KindCount, Omitted, SourceFacts, TextRange, findings_said,
-    tags_text, wanted,
+    Apart, ClaimFacts, Examination, Examiner, KindCount, Omitted, SourceFacts, TextRange,
+    findings_said, tags_text, wanted,
 };
 pub use decide::{
     AppendedSpan, AuditReply, Decision, PruneReply, Reply, SUMMARY_ATTEMPTS, SpanVerdict,

@@ -63,10 +63,14 @@ pub struct SpanDurability {
 /// What a summary says and leaves out.
 #[derive(Debug, Clone)]
 pub struct SummaryAccount {
-    /// Its claims.
-    pub claims: Vec<Claim>,
-    /// What its text, its claims and the spans' contents show together.
+    /// Its claims; none if it cannot be read any more.
+    pub claims: Option<Vec<Claim>>,
+    /// What its text, its claims and the spans' contents show together; nothing if it cannot be read
+    /// any more.
     pub examined: Examination,
+    /// How many identifiers the covered spans hold, and how many of them it keeps; as they were counted
+    /// when it was written if it cannot be read any more.
+    pub identifiers: (u32, u32),
     /// What was found when it was written, each with its sentence.
     pub findings: Vec<(Finding, String)>,
 }

@@ -1,10 +1,14 @@
 //! Establishing that copies exist: each is read back from what is committed and its digest compared.
 
 use std::collections::HashMap;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::thread;
 
 use lacuna_codec::encode_claims;
 use lacuna_core::{
-    CopyEvidence, Examination, Examiner, SessionState, SpanId, Storage, Summarize, wanted,
+    CopyEvidence, Examination, Examiner, SessionState, SpanId, SpanIndex, Storage, Summarize,
+    wanted,
 };
 use lacuna_store::{PayloadReader, Store, StoreError, Stored};
 
@@ -35,24 +39,22 @@ pub(crate) fn gather(
     Ok(evidence)
 }
 
-/// What taking a span apart for one claim costs, against reading it.
-const TAKEN_APART: u64 = 4;
-
-/// The bytes that examining a summary reads: spans, what it says itself, and again each span for each
-/// claim that cites it, which takes it apart.
+/// The bytes that examining a summary reads: spans, and what it says itself.
 pub(crate) fn examined_bytes(state: &SessionState, summarize: &Summarize) -> u64 {
     let spans = wanted(state, summarize);
     let spans: u64 = spans.iter().map(|&index| state.span(index).bytes).sum();
-    let sources = summarize.claims.iter().flat_map(|claim| &claim.sources);
-    let cited = sources.filter_map(|source| state.find(&source.span)).map(|span| span.bytes);
-    let taken_apart = cited.fold(0_u64, |sum, bytes| sum.saturating_add(bytes));
-    spans
-        .saturating_add(summarize.words() as u64)
-        .saturating_add(taken_apart.saturating_mul(TAKEN_APART))
+    spans.saturating_add(summarize.words() as u64)
 }
 
-/// Examines a summary: reads what it covers and cites back, one span after the other. `omitted`: how
-/// many of the identifiers left out to tell, if not as many as a reply does.
+/// Contents up to this many bytes together are held at once.
+const AT_ONCE: u64 = 4 << 20;
+/// From this many bytes on more than one thread takes them apart: with fewer that is not worth waking one.
+const SHARED: u64 = 256 << 10;
+/// The most threads that one summary takes.
+const THREADS: usize = 4;
+
+/// Examines a summary: reads what it covers and cites back, some spans at once. `omitted`: how many of
+/// the identifiers left out to tell, if not as many as a reply does.
 pub(crate) fn examine(
     store: &Store,
     state: &SessionState,
@@ -60,8 +62,76 @@ pub(crate) fn examine(
     omitted: Option<usize>,
 ) -> Result<Examination, StoreError> {
     let mut examiner = Examiner::new(state, summarize);
+    let wanted = examiner.wanted().to_vec();
+    let mut rest = wanted.as_slice();
+    while !rest.is_empty() {
+        let mut bytes = 0_u64;
+        let fits = rest.iter().take_while(|&&index| {
+            bytes = bytes.saturating_add(state.span(index).bytes);
+            bytes <= AT_ONCE
+        });
+        let (now, later) = rest.split_at(fits.count().max(1));
+        rest = later;
+        let threads = if bytes < SHARED { 1 } else { THREADS };
+        let contents = side_by_side(now, threads, |spans| contents(store, state, spans));
+        let contents: Vec<_> = contents.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+        let apart = side_by_side(&contents, threads, |contents| {
+            let apart = contents.iter().map(|(index, content)| match content {
+                Ok(content) => (*index, Ok(examiner.take_apart(state, *index, content))),
+                Err(why) => (*index, Err(why.clone())),
+            });
+            apart.collect::<Vec<_>>()
+        });
+        for (index, apart) in apart.into_iter().flatten() {
+            examiner.see_apart(state, index, apart);
+        }
+    }
+    let stored = encode_claims(&summarize.claims)?.0;
+    Ok(match omitted {
+        Some(most) => examiner.finish_telling(stored, most),
+        None => examiner.finish(stored),
+    })
+}
+
+/// Does work on the parts of a list, one on each of up to this many threads; what came of each part, in
+/// the order of the list.
+fn side_by_side<'l, T: Sync, R: Send>(
+    list: &'l [T],
+    threads: usize,
+    work: impl Fn(&'l [T]) -> R + Sync,
+) -> Vec<R> {
+    let threads = threads.min(thread::available_parallelism().map_or(1, NonZero::get));
+    let work = &work;
+    let mut parts = list.chunks(list.len().div_ceil(threads).max(1));
+    let Some(first) = parts.next() else { return Vec::new() };
+    thread::scope(|scope| {
+        let start = |part| {
+            let started = thread::Builder::new().spawn_scoped(scope, move || work(part));
+            (part, started.ok())
+        };
+        let others: Vec<_> = parts.map(start).collect();
+        let mut done = vec![work(first)];
+        for (part, other) in others {
+            // Where no thread could be had, this one does it all; what went wrong there goes on here.
+            done.push(other.map_or_else(
+                || work(part),
+                |other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            ));
+        }
+        done
+    })
+}
+
+/// A span and its content, or why that could not be read.
+type Read = (SpanIndex, Result<Arc<[u8]>, String>);
+
+fn contents(
+    store: &Store,
+    state: &SessionState,
+    spans: &[SpanIndex],
+) -> Result<Vec<Read>, StoreError> {
     let mut payloads = store.payloads()?;
-    for index in examiner.wanted().to_vec() {
+    let content = |&index: &SpanIndex| {
         let span = state.span(index);
         let content = match &span.storage {
             Storage::Journal => read_back(&mut payloads, span)?,
@@ -70,13 +140,9 @@ pub(crate) fn examine(
                 Err(format!("no external store {store:?} is configured here"))
             }
         };
-        examiner.see(state, index, content.as_deref().map_err(Clone::clone));
-    }
-    let stored = encode_claims(&summarize.claims)?.0;
-    Ok(match omitted {
-        Some(most) => examiner.finish_telling(stored, most),
-        None => examiner.finish(stored),
-    })
+        Ok((index, content))
+    };
+    spans.iter().map(content).collect()
 }
 
 fn stored(found: Stored) -> CopyEvidence {
@@ -91,7 +157,7 @@ fn stored(found: Stored) -> CopyEvidence {
 pub(crate) fn read_back(
     payloads: &mut PayloadReader,
     span: &lacuna_core::SpanState,
-) -> Result<Result<std::sync::Arc<[u8]>, String>, StoreError> {
+) -> Result<Result<Arc<[u8]>, String>, StoreError> {
     Ok(match payloads.read_span(span)? {
         Stored::Whole(content) => Ok(content),
         Stored::Missing => Err("its stored copy is missing".to_owned()),

@@ -17,7 +17,7 @@ use crate::{Callback, EngineError, Request, evidence};
 const WAITING: usize = 64;
 /// Up to this many bytes, of spans, text and claims together, the writer examines by itself: some
 /// milliseconds.
-pub(crate) const INLINE_BYTES: u64 = 1 << 20;
+pub(crate) const INLINE_BYTES: u64 = 256 << 10;
 
 /// What examining a summary apart has shown.
 pub(crate) struct Examined {

@@ -235,8 +235,7 @@ impl Journal {
         })
     }
 
-    /// What a summary says and leaves out, examined anew; none if the span is no summary. What
-    /// cannot be read any more is not counted.
+    /// What a summary says and leaves out, examined anew; none if the span is no summary.
     pub fn account(
         &self,
         state: &SessionState,
@@ -247,11 +246,11 @@ impl Journal {
         else {
             return Ok(None);
         };
-        let text = match read_back(&mut self.store.payloads()?, summary)? {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Err(_) => String::new(),
-        };
-        let claims = self.claims(summary)?.unwrap_or_default();
+        let text = read_back(&mut self.store.payloads()?, summary)?;
+        let said = text.ok().zip(self.claims(summary)?);
+        let readable = said.is_some();
+        let (text, claims) = said.unwrap_or_default();
+        let text = String::from_utf8_lossy(&text).into_owned();
         let summarize = Summarize {
             id: Some(event.span.clone()),
             covers: event.covers.clone(),
@@ -259,9 +258,16 @@ impl Journal {
             digest: event.digest,
             claims,
         };
-        let examined = evidence::examine(&self.store, state, &summarize, Some(ACCOUNT))?;
+        let (examined, identifiers) = if readable {
+            let examined = evidence::examine(&self.store, state, &summarize, Some(ACCOUNT))?;
+            let identifiers = examined.identifiers();
+            (examined, identifiers)
+        } else {
+            (lacuna_core::Examination::default(), (event.identifiers, event.identifiers_kept))
+        };
         let findings = findings_said(state, &summarize, &summary.by, &examined, &event.findings);
-        Ok(Some(SummaryAccount { claims: summarize.claims, examined, findings }))
+        let claims = readable.then_some(summarize.claims);
+        Ok(Some(SummaryAccount { claims, examined, identifiers, findings }))
     }
 
     /// Prunes that are reversible now and free this many tokens, cheapest first: every copy was just

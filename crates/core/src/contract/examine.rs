@@ -7,15 +7,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::omitted::{Identifiers, KindCount, OMITTED, Omitted, Tally};
 use super::seek::{Sieve, Sought, innermost, is_plumbing, names_span, range_of, seek, telling};
-use super::words::{Source, Stated, Work, holds_quote, is_about_asking, quote_stated, stated};
+use super::stated::{Source, Stated, is_about_asking};
+use super::words::{Work, holds_quote};
 use crate::command::Summarize;
 use crate::event::StoredClaims;
-use crate::text::{Anchor, AnchorKind, Form, Held, forms, hedge, hedged_at, identifiers};
+use crate::text::{Anchor, AnchorKind, Form, Held, content_words, forms, hedged_at, identifiers};
 use crate::{Origin, SessionState, SpanId, SpanIndex, SpanState};
-
-/// In sources up to this size the sentence that speaks like a claim is looked for also where the claim
-/// is found by its anchors or its quote.
-const LIKE_BYTES: usize = 256 << 10;
 
 /// A range of bytes in a claim's or a summary's text.
 pub type TextRange = (u32, u32);
@@ -120,6 +117,16 @@ struct SoughtInText {
     in_summary: Option<SpanId>,
 }
 
+/// A span's content, taken apart into what seeing it needs.
+#[derive(Default)]
+pub struct Apart<'t> {
+    text: &'t str,
+    /// The identifiers that it names, if the summary covers it.
+    identified: Vec<(Form, Anchor)>,
+    /// None if it is no text, or if nothing is looked for in it.
+    source: Option<Source<'t>>,
+}
+
 /// Examines one summary. Give it the content of every span that it wants, then finish.
 pub struct Examiner<'a> {
     summarize: &'a Summarize,
@@ -130,6 +137,8 @@ pub struct Examiner<'a> {
     /// What rests on each span.
     citing: HashMap<SpanIndex, Vec<Citation>>,
     sought: Vec<Vec<Sought>>,
+    /// The telling words of each claim, each once.
+    words: Vec<Vec<Form>>,
     in_text: Vec<SoughtInText>,
     facts: Examination,
     identifiers: Identifiers,
@@ -161,10 +170,12 @@ impl<'a> Examiner<'a> {
     pub fn new(state: &SessionState, summarize: &'a Summarize) -> Self {
         let mut citing: HashMap<SpanIndex, Vec<Citation>> = HashMap::new();
         let mut facts = Examination::default();
-        let mut kept: HashSet<Form> = forms(&summarize.text).map(|(form, _)| form).collect();
-        let mut claimed = HashSet::new();
+        let mut kept: foldhash::HashSet<Form> =
+            forms(&summarize.text).map(|(form, _)| form).collect();
+        let mut claimed = foldhash::HashSet::default();
         let own: HashSet<SpanIndex> = wanted(state, summarize).into_iter().collect();
         let mut sought = Vec::with_capacity(summarize.claims.len());
+        let mut words = Vec::with_capacity(summarize.claims.len());
         for (number, claim) in summarize.claims.iter().enumerate() {
             let known =
                 |id: &SpanId| state.index(id).map(|index| (index, state.span(index).is_summary()));
@@ -190,6 +201,8 @@ impl<'a> Examiner<'a> {
             }
             claimed.extend(forms(&claim.text).map(|(form, _)| form));
             sought.push(seek(state, &own, &claim.text));
+            let telling: BTreeSet<Form> = content_words(&claim.text).collect();
+            words.push(telling.into_iter().collect());
             facts.claims.push(ClaimFacts {
                 missing: Vec::new(),
                 sources: vec![SourceFacts::default(); claim.sources.len()],
@@ -215,6 +228,7 @@ impl<'a> Examiner<'a> {
             covered,
             citing,
             sought,
+            words,
             in_text,
             facts,
             identifiers: Identifiers::new(kept),
@@ -230,45 +244,63 @@ impl<'a> Examiner<'a> {
 
     /// Sees the content of a span, or why it could not be read.
     pub fn see(&mut self, state: &SessionState, index: SpanIndex, content: Result<&[u8], String>) {
-        let span = state.span(index);
-        let bytes = match content {
-            Ok(bytes) => bytes,
-            Err(why) => {
-                self.facts.unreadable.insert(span.id.clone(), why);
-                self.misquoted(index);
-                return;
+        let content = content.map(|bytes| self.take_apart(state, index, bytes));
+        self.see_apart(state, index, content);
+    }
+
+    /// Takes the content of a span apart, as seeing it begins: the longer part of it, which many threads
+    /// may do at once.
+    pub fn take_apart<'t>(
+        &self,
+        state: &SessionState,
+        index: SpanIndex,
+        content: &'t [u8],
+    ) -> Apart<'t> {
+        // What is no text holds no words.
+        let Ok(text) = std::str::from_utf8(content) else { return Apart::default() };
+        let named = self.covered.contains(&index);
+        let mut identified = Vec::new();
+        let mut note = |form: Form, anchor: Anchor| {
+            if named && !names_span(state, text, &anchor) && !is_plumbing(text, &anchor) {
+                identified.push((form, anchor));
             }
         };
-        // What is no text holds no words.
-        let Ok(text) = std::str::from_utf8(bytes) else { return self.misquoted(index) };
-        let named = self.covered.contains(&index);
-        if !self.citing.contains_key(&index) && self.in_text.is_empty() {
-            let user = span.origin == Origin::User;
-            for (form, anchor) in identifiers(text).filter(|_| named) {
-                if !names_span(state, text, &anchor) && !is_plumbing(text, &anchor) {
-                    self.identifiers.note(form, &anchor, anchor.of(text), &span.id, user);
-                }
-            }
-            return;
+        let citing = self.citing.get(&index).map_or(&[][..], Vec::as_slice);
+        if citing.is_empty() && self.in_text.is_empty() {
+            identifiers(text).filter(|_| named).for_each(|(form, anchor)| note(form, anchor));
+            return Apart { text, identified, source: None };
         }
-        let citing = self.citing.remove(&index).unwrap_or_default();
         let of_claims = citing.iter().flat_map(|citation| &self.sought[citation.claim]);
         let of_text = self.in_text.iter().map(|place| &place.sought);
         let sought = Sieve::of(of_claims.chain(of_text).map(|sought| sought.form));
+        let held = Held::seeking(text, |form| sought.holds(form), note);
+        let words = citing.iter().flat_map(|citation| &self.words[citation.claim]).copied();
+        let source = Some(Source::new(text, held, words));
+        Apart { text, identified, source }
+    }
+
+    /// Sees the content of a span that was taken apart, or why it could not be read.
+    pub fn see_apart(
+        &mut self,
+        state: &SessionState,
+        index: SpanIndex,
+        content: Result<Apart<'_>, String>,
+    ) {
+        let span = state.span(index);
+        let Apart { text, identified, source } = match content {
+            Ok(apart) => apart,
+            Err(why) => {
+                self.facts.unreadable.insert(span.id.clone(), why);
+                return self.misquoted(index);
+            }
+        };
         let user = span.origin == Origin::User;
-        let held = Held::seeking(
-            text,
-            |form| sought.holds(form),
-            |form, anchor| {
-                if named && !names_span(state, text, &anchor) && !is_plumbing(text, &anchor) {
-                    self.identifiers.note(form, &anchor, anchor.of(text), &span.id, user);
-                }
-            },
-        );
-        let source = Source { text, held };
-        let hedges_somewhere = !citing.is_empty() && hedge(text).is_some();
-        for citation in citing {
-            self.cite(&source, citation, hedges_somewhere);
+        for (form, anchor) in identified {
+            self.identifiers.note(form, &anchor, anchor.of(text), &span.id, user);
+        }
+        let Some(source) = source else { return self.misquoted(index) };
+        for citation in self.citing.remove(&index).unwrap_or_default() {
+            self.cite(&source, citation);
         }
         self.support(span, &source);
     }
@@ -291,8 +323,8 @@ impl<'a> Examiner<'a> {
                 continue;
             }
             // Where a span is marked and its words say what they hedge, the words tell it better.
-            let marked = span.hedged && hedge(source.text).is_none();
-            let hedged = stated(source, kind, words, None, &mut self.work);
+            let marked = span.hedged && !source.hedges;
+            let hedged = source.states(kind, words, None, &mut self.work);
             match hedged {
                 _ if marked => drop(place.hedged_in.get_or_insert_with(|| span.id.clone())),
                 Some(Stated::Hedged) => {
@@ -309,12 +341,7 @@ impl<'a> Examiner<'a> {
     }
 
     /// What the content of a span says about a claim that rests on it.
-    fn cite(
-        &mut self,
-        source: &Source<'_>,
-        Citation { claim, place, rests }: Citation,
-        hedges_somewhere: bool,
-    ) {
+    fn cite(&mut self, source: &Source<'_>, Citation { claim, place, rests }: Citation) {
         let said = &self.summarize.claims[claim];
         let quote = said.sources[place].quote.as_deref();
         if !self.work.allow_looks(1 + self.sought[claim].len()) {
@@ -331,9 +358,9 @@ impl<'a> Examiner<'a> {
         let facts = &mut self.facts.claims[claim].sources[place];
         facts.misquoted =
             quote.is_some_and(|quote| !holds_quote(source.text, quote, &mut self.work));
-        facts.hedges_somewhere = hedges_somewhere;
+        facts.hedges_somewhere = source.hedges;
         let quote = quote.filter(|_| !facts.misquoted);
-        let (mut held, mut hedged) = (quote.is_some(), false);
+        let mut hedged = false;
         // To report a question is to say that it was asked.
         let asks = is_about_asking(&said.text);
         let drops = |stated: Option<Stated>| match stated {
@@ -347,14 +374,12 @@ impl<'a> Examiner<'a> {
             if !source.held.holds(kind, words) {
                 continue;
             }
-            held = true;
             sought.found |= rests == Rests::Wholly;
-            hedged |= drops(stated(source, kind, words, quote, &mut self.work));
+            hedged |= drops(source.states(kind, words, quote, &mut self.work));
         }
         facts.hedges = hedged
-            || quote.is_some_and(|quote| drops(quote_stated(source.text, quote, &mut self.work)))
-            || ((!held || source.text.len() <= LIKE_BYTES)
-                && drops(self.work.stated_like(source.text, &said.text)));
+            || quote.is_some_and(|quote| drops(source.states_quote(quote, &mut self.work)))
+            || drops(source.states_like(&self.words[claim], &mut self.work));
     }
 
     /// A source that holds no words cannot hold a quote.

@@ -11,6 +11,7 @@ mod omitted;
 mod rules;
 mod seek;
 mod standing;
+mod stated;
 mod tags;
 mod words;
 
@@ -22,7 +23,7 @@ use crate::event::Claim;
 use crate::state::SpanState;
 use crate::{Principal, SessionState, SpanId, SpanIndex, estimate_tokens};
 
-pub use examine::{ClaimFacts, Examination, Examiner, SourceFacts, TextRange, wanted};
+pub use examine::{Apart, ClaimFacts, Examination, Examiner, SourceFacts, TextRange, wanted};
 pub use omitted::{KindCount, Omitted};
 pub use tags::tags_text;
 

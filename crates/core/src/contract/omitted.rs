@@ -1,8 +1,10 @@
 //! The identifiers of the covered spans that a summary leaves out, ranked.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap, HashSet};
+
+use foldhash::{HashMap, HashSet};
 
 use crate::SpanId;
 use crate::text::{Anchor, AnchorKind, Form};

@@ -23,7 +23,7 @@ pub(super) struct Sought {
 /// spans only a whole handle does not: whoever records a span gives it any name.
 pub(super) fn seek(state: &SessionState, own: &HashSet<SpanIndex>, text: &str) -> Vec<Sought> {
     let mut named: Range<usize> = 0..0;
-    let (mut seen, mut sought) = (HashSet::new(), Vec::new());
+    let (mut seen, mut sought) = (foldhash::HashSet::default(), Vec::new());
     let odd = odd_words(text);
     for anchor in odd.chain(anchors(text)) {
         let is_own = named_span(state, text, &anchor)

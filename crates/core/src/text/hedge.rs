@@ -1,32 +1,37 @@
 //! Whether a sentence keeps a reserve.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use memchr::memchr2;
 
 use crate::text::hedges::{ALLOWED, ASKING, BETWEEN, HEDGES, Hedge, SPEAKERS, THINKERS, When};
 use crate::text::letters::{after, before, in_word};
 
-/// The column of a byte in [`BEGINNINGS`]: a letter's own, or that of everything else.
-const fn column(byte: u8) -> usize {
+/// A letter's own column, or that of everything else.
+fn column(byte: u8) -> usize {
     match byte {
         b'a'..=b'z' => (byte - b'a') as usize,
         b'A'..=b'Z' => (byte - b'A') as usize,
-        _ => 26,
+        _ => COLUMNS - 1,
     }
 }
 
-/// With which two bytes a hedge may begin: most words are let go after a look at these.
-const BEGINNINGS: [[bool; 27]; 27] = {
-    let mut table = [[false; 27]; 27];
-    let mut row = 0;
-    while row < HEDGES.len() {
-        let words = HEDGES[row].0.as_bytes();
-        table[column(words[0])][column(words[1])] = true;
-        row += 1;
+const COLUMNS: usize = 27;
+
+fn beginning(first: u8, second: u8) -> usize {
+    column(first) * COLUMNS + column(second)
+}
+
+/// The hedges by their first two bytes: most words are let go after a look at these.
+static BY_BEGINNING: LazyLock<Vec<Vec<Hedge>>> = LazyLock::new(|| {
+    let mut table = vec![Vec::new(); COLUMNS * COLUMNS];
+    for hedge in HEDGES {
+        let words = hedge.0.as_bytes();
+        table[beginning(words[0], words[1])].push(*hedge);
     }
     table
-};
+});
 
 /// The length of a hedge's words at the beginning of a text: any white space for a space, curly
 /// apostrophes for straight ones.
@@ -165,45 +170,39 @@ fn holds(text: &str, range: &Range<usize>, (words, when): Hedge) -> bool {
 ///
 /// English; see [`HEDGES`] for what counts and what was left out. One pass over the sentence.
 pub fn hedge(sentence: &str) -> Option<Range<usize>> {
-    let mut inside = false;
-    // Code in backticks states nothing; a mark that stands alone opens none.
-    let mut code = 0;
+    let bytes = sentence.as_bytes();
+    let (mut at, mut inside) = (0, false);
+    // A mark that stands alone opens no code.
     let mut open = true;
-    for (at, letter) in sentence.char_indices() {
-        if at < code {
+    while let Some(&first) = bytes.get(at) {
+        if first >= 0x80 {
+            let letter = sentence[at..].chars().next()?;
+            inside = in_word(letter);
+            at += letter.len_utf8();
             continue;
         }
-        if letter == '`' && open {
-            let close = memchr2(b'`', b'\n', &sentence.as_bytes()[at + 1..]);
-            match close.map(|length| at + 1 + length) {
-                Some(close) if sentence.as_bytes()[close] == b'`' => code = close + 1,
-                Some(_) => {}
-                None => open = false,
-            }
-            inside = false;
-            continue;
-        }
-        let begins = !inside && (in_word(letter) || matches!(letter, '(' | '['));
-        inside = in_word(letter);
-        if !begins || !letter.is_ascii() {
-            continue;
-        }
-        let bytes = sentence.as_bytes();
-        let (first, second) = (bytes[at], bytes.get(at + 1).copied().unwrap_or_default());
-        if !BEGINNINGS[column(first)][column(second)] {
-            continue;
-        }
-        let found = HEDGES
-            .iter()
-            .filter(|(words, _)| words.as_bytes()[0] == first.to_ascii_lowercase())
-            .filter_map(|hedge| {
+        let word = first.is_ascii_alphanumeric() || first == b'_';
+        let begins = !inside && (word || matches!(first, b'(' | b'['));
+        inside = word;
+        if begins {
+            let second = bytes.get(at + 1).copied().unwrap_or_default();
+            let hedges = &BY_BEGINNING[beginning(first, second)];
+            let found = hedges.iter().filter_map(|hedge| {
                 let range = at..at + matched(hedge.0, &sentence[at..])?;
                 holds(sentence, &range, *hedge).then_some(range)
-            })
-            .max_by_key(|range| range.end);
-        if found.is_some() {
-            return found;
+            });
+            if let Some(found) = found.max_by_key(|range| range.end) {
+                return Some(found);
+            }
+        } else if first == b'`' && open {
+            // Code in backticks states nothing.
+            let close = memchr2(b'`', b'\n', &bytes[at + 1..]).map(|length| at + 1 + length);
+            open = close.is_some();
+            if let Some(close) = close.filter(|close| bytes[*close] == b'`') {
+                at = close;
+            }
         }
+        at += 1;
     }
     None
 }

@@ -26,15 +26,15 @@ impl List {
     }
 
     fn has(&self, word: &[u8]) -> bool {
-        let mut lower = [0; LONGEST];
-        let Some(lower) = lower.get_mut(..word.len()) else { return false };
-        lower.copy_from_slice(word);
-        lower.make_ascii_lowercase();
-        let Some(first) = lower.first().map(|byte| usize::from(*byte)).filter(|b| *b < 128) else {
+        let Some(first) = word.first().map(|byte| usize::from(byte.to_ascii_lowercase())) else {
             return false;
         };
-        let (from, to) = (usize::from(self.starts[first]), usize::from(self.starts[first + 1]));
-        self.words[from..to].iter().any(|entry| entry.as_bytes() == &*lower)
+        let Some(&[from, to]) = self.starts.get(first..first + 2).and_then(<[u16]>::first_chunk)
+        else {
+            return false;
+        };
+        let words = &self.words[usize::from(from)..usize::from(to)];
+        words.iter().any(|entry| entry.as_bytes().eq_ignore_ascii_case(word))
     }
 }
 

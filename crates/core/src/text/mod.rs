@@ -51,7 +51,7 @@ mod sentence;
 
 pub use anchor::{Anchor, AnchorKind, LONGEST_ANCHOR, anchors};
 pub use clause::hedged_at;
-pub use content::content_words;
+pub use content::{content_words, words};
 pub use find::occurrences;
 pub use form::{Form, form, forms};
 pub use hedge::hedge;

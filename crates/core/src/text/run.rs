@@ -161,7 +161,7 @@ impl<'a> Runs<'a> {
         self.each(start, end, b"@", Self::colons_of);
     }
 
-    /// Reads the pieces between these separators.
+    /// Reads the pieces between these separators, one or two.
     pub(super) fn each(
         &mut self,
         start: usize,
@@ -170,9 +170,10 @@ impl<'a> Runs<'a> {
         read: fn(&mut Self, usize, usize),
     ) {
         let called = self.called;
+        let (one, other) = (separators[0], separators[separators.len() - 1]);
         let mut from = start;
         for at in start..=end {
-            if at == end || separators.contains(&self.bytes[at]) {
+            if at == end || self.bytes[at] == one || self.bytes[at] == other {
                 if at > from {
                     self.called = called && at == end;
                     read(self, from, at);

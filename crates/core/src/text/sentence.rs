@@ -8,6 +8,24 @@ use crate::text::lists::is_abbreviation;
 /// How far a sentence is followed to each side, in bytes.
 const REACH: usize = 1000;
 
+/// The bytes at which a sentence may end.
+const ENDS: [bool; 256] = {
+    let mut table = [false; 256];
+    let bytes = b"\n\\.!?;\xe3\xef";
+    let mut at = 0;
+    while at < bytes.len() {
+        table[bytes[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
+/// The first place from `from` on at which a sentence may end; `to` if there is none before that.
+fn next(text: &str, from: usize, to: usize) -> usize {
+    let bytes = &text.as_bytes()[from..to];
+    from + bytes.iter().position(|byte| ENDS[usize::from(*byte)]).unwrap_or(bytes.len())
+}
+
 /// The length of the end of a sentence that stands here: a line's end, or a mark with white space
 /// behind it. 0 if the sentence goes on.
 fn end(text: &str, at: usize) -> usize {
@@ -94,7 +112,7 @@ pub fn sentence_around(text: &str, at: Range<usize>) -> Range<usize> {
     let last = ceil(text, at.end).max(first);
     let mut start = ceil(text, first.saturating_sub(REACH));
     let reached = start;
-    let mut place = reached;
+    let mut place = next(text, reached, first);
     while place < first {
         match end(text, place) {
             0 => place += 1,
@@ -104,12 +122,13 @@ pub fn sentence_around(text: &str, at: Range<usize>) -> Range<usize> {
                 start = place.min(first);
             }
         }
+        place = next(text, place.min(first), first);
     }
     let limit = floor(text, text.len().min(last + REACH));
-    let mut stop = last;
+    let mut stop = next(text, last, limit.max(last));
     while stop < limit {
         match end(text, stop) {
-            0 => stop += 1,
+            0 => stop = next(text, stop + 1, limit),
             length => {
                 stop += if text.as_bytes()[stop] == b'\n' { 0 } else { length };
                 break;
@@ -127,10 +146,10 @@ pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     std::iter::from_fn(move || {
         while from < text.len() {
             let start = from;
-            let mut place = start;
+            let mut place = next(text, start, text.len());
             while place < text.len() {
                 match end(text, place) {
-                    0 => place += 1,
+                    0 => place = next(text, place + 1, text.len()),
                     length => {
                         place += length;
                         break;

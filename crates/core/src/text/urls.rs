@@ -1,5 +1,7 @@
 //! Addresses: where they end, and what a source's address supports besides itself.
 
+use memchr::{memchr, memchr2, memchr3};
+
 use crate::text::anchor::{AnchorKind, LONGEST_ANCHOR};
 use crate::text::letters::{after, in_word};
 use crate::text::shape::all_digits;
@@ -35,9 +37,9 @@ impl Walk<'_> {
         self.at = end;
         if self.runs.parts {
             let rest = &self.bytes[authority..end];
-            let ends = [b"/?#".as_slice(), b"?#", b"#"].map(|stops| {
-                rest.iter().position(|b| stops.contains(b)).map(|length| authority + length)
-            });
+            let ends =
+                [memchr3(b'/', b'?', b'#', rest), memchr2(b'?', b'#', rest), memchr(b'#', rest)]
+                    .map(|length| length.map(|length| authority + length));
             for end in ends.into_iter().flatten().filter(|end| *end > authority) {
                 self.runs.push(AnchorKind::Url, begin, end);
             }

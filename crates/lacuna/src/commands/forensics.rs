@@ -141,8 +141,14 @@ fn show_summary(summary: &SummaryBody, all: bool) {
         summary.depth,
         summary.covers
     );
-    if summary.claims_unreadable {
-        println!("{}: what they said is not known", warning("its claims cannot be read"));
+    if summary.unreadable {
+        println!("{}: what it said is not known", warning("it cannot be read any more"));
+        println!(
+            "when it was written it kept {} of {} identifiers",
+            summary.identifiers_kept, summary.identifiers
+        );
+        super::contract::show_findings(&summary.findings, summary.findings_omitted);
+        return;
     }
     let claims = summary.claims.as_deref().unwrap_or_default();
     if !claims.is_empty() {

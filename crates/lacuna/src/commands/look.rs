@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{Context, budget_line};
 use crate::args::{self, Render};
 use crate::failure::{Exit, Failure};
-use crate::output::{self, excerpt, faint, on_terminal, plain, table, verdict, warning};
+use crate::output::{self, excerpt, faint, on_terminal, plain, table, verdict};
 
 pub(super) fn window(context: &Context<'_>, args: &args::Window) -> Result<Exit, Failure> {
     let render = match args.render {
@@ -166,9 +166,6 @@ fn show_expanded(asked: &str, reply: &ExpandReply, text: Option<&str>) {
             .iter()
             .map(|span| vec![span.handle.clone(), verdict(&span.outcome), span.tokens.to_string()]);
         println!("{}", table(&["span", "outcome", "tokens"], &[2], rows.collect()));
-    }
-    if reply.claims_unreadable {
-        println!("{}: nothing in it is established", warning("its claims cannot be read"));
     }
     match text {
         Some("") if reply.total_bytes.is_none() => {}

@@ -145,7 +145,6 @@ impl Question {
             status: None,
             claims: None,
             claims_omitted: 0,
-            claims_unreadable: false,
             spans: None,
             spans_omitted: 0,
             next: None,
@@ -168,7 +167,6 @@ impl Question {
                     reply.spans = Some(Vec::new());
                     if expanded.content.is_some() && self.spans_from == 0 {
                         let claims = inner.journal.claims(found).map_err(wire_error)?;
-                        reply.claims_unreadable = claims.is_none();
                         reply.claims = claims.as_ref().map(|_| Vec::new());
                         beside.claims = claims.iter().flatten().map(Into::into).collect();
                     }

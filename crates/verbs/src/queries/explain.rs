@@ -158,19 +158,18 @@ fn summary(
         return Ok(None);
     };
     let account = inner.journal.account(state, span).map_err(wire_error)?;
-    let readable = inner.journal.claims(span).map_err(wire_error)?.is_some();
     let skipped = usize::try_from(omitted_from).unwrap_or(usize::MAX);
     Ok(account.map(|account| SummaryBody {
         status: status.word().to_owned(),
         depth,
         covers: state.covers(span).len() as u64,
-        claims: readable.then(|| account.claims.iter().map(Into::into).collect()),
+        unreadable: account.claims.is_none(),
+        claims: account.claims.map(|claims| claims.iter().map(Into::into).collect()),
         claims_omitted: 0,
-        claims_unreadable: !readable,
         findings: account.findings.iter().map(Into::into).collect(),
         findings_omitted: 0,
-        identifiers: account.examined.identifiers().0,
-        identifiers_kept: account.examined.identifiers().1,
+        identifiers: account.identifiers.0,
+        identifiers_kept: account.identifiers.1,
         kinds: account.examined.kinds.iter().map(kind).collect(),
         omitted_identifiers: account
             .examined

@@ -103,9 +103,6 @@ pub struct ExpandReply {
     /// Claims left out because the reply would not fit into one message.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub claims_omitted: u64,
-    /// Set if the claims of this summary cannot be read any more: what they said is not known.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub claims_unreadable: bool,
     /// The spans of a directive; beside the first part of a summary's text those that it covers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spans: Option<Vec<HandledBody>>,

@@ -73,9 +73,10 @@ pub struct SummaryBody {
     /// Claims left out because the reply would not fit into one message.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub claims_omitted: u64,
-    /// Set if its claims cannot be read any more: what they said is not known.
+    /// Set if it cannot be read any more: what it said is not known, and its identifiers are as they
+    /// were counted when it was written, without a list.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub claims_unreadable: bool,
+    pub unreadable: bool,
     /// What was found when it was written.
     pub findings: Vec<FindingBody>,
     /// Findings left out because the reply would not fit into one message.

@@ -1,0 +1,258 @@
+//! How a source states what a claim takes from it: flatly, with a reserve, or as a question.
+
+use std::cell::OnceCell;
+use std::ops::Range;
+
+use foldhash::HashMap;
+
+use super::seek::Sieve;
+use super::words::{Work, comparable, places_of};
+use crate::text::{
+    AnchorKind, Form, Held, hedge, hedged_at, occurrences, sentence_around, sentences, words,
+};
+
+/// Places of one anchor that are looked at; where so many are all hedged, so is the rest.
+const PLACES: usize = 256;
+/// What looking at one place costs, in looks.
+const PLACE: usize = 16;
+/// Up to this length a sentence is surely whole, so that each of its places is in the same one.
+const WHOLE: usize = 1000;
+
+/// The text of a source, with what it holds.
+pub(super) struct Source<'a> {
+    pub(super) text: &'a str,
+    pub(super) held: Held<'a>,
+    /// Whether it hedges anywhere.
+    pub(super) hedges: bool,
+    asks: bool,
+    /// The telling words of the claims that cite it.
+    sought: Sieve,
+    spoken: OnceCell<Spoken>,
+}
+
+impl<'a> Source<'a> {
+    /// A source that claims with these telling words cite.
+    pub(super) fn new(text: &'a str, held: Held<'a>, words: impl Iterator<Item = Form>) -> Self {
+        let hedges = hedge(text).is_some();
+        let asks = memchr::memchr(b'?', text.as_bytes()).is_some();
+        Self { text, held, hedges, asks, sought: Sieve::of(words), spoken: OnceCell::new() }
+    }
+
+    /// Whether it states everything flatly.
+    fn is_flat(&self) -> bool {
+        !self.hedges && !self.asks
+    }
+
+    /// How it states an anchor that it holds; none for what stands in the quote, which is looked at by
+    /// itself.
+    pub(super) fn states(
+        &self,
+        kind: AnchorKind,
+        anchor: &str,
+        quote: Option<&str>,
+        work: &mut Work,
+    ) -> Option<Stated> {
+        if self.is_flat() {
+            return Some(Stated::Flatly);
+        }
+        if quote.is_some_and(|quote| occurrences(quote, kind, anchor).next().is_some()) {
+            return None;
+        }
+        how_stated(self.text, self.held.places(kind, anchor), work)
+    }
+
+    /// How it states what a claim quotes.
+    pub(super) fn states_quote(&self, quote: &str, work: &mut Work) -> Option<Stated> {
+        if self.is_flat() {
+            return Some(Stated::Flatly);
+        }
+        if !work.allow(self.text) {
+            return None;
+        }
+        let (text, quote) = comparable(self.text, quote);
+        how_stated(&text, places_of(&text, &quote), work)
+    }
+
+    /// How the sentence that speaks most like a claim states it, by the claim's telling words: half of
+    /// them must stand in the sentence. None if no sentence does, or if there are less than two words.
+    pub(super) fn states_like(&self, wanted: &[Form], work: &mut Work) -> Option<Stated> {
+        if wanted.len() < 2 || self.is_flat() {
+            return None;
+        }
+        let spoken = self.spoken.get_or_init(|| {
+            work.allow(self.text);
+            Spoken::of(self.text, &self.sought)
+        });
+        let mut hits: Vec<u32> =
+            wanted.iter().filter_map(|word| spoken.of.get(word)).flatten().copied().collect();
+        if !work.allow_looks(hits.len().div_ceil(8)) {
+            return None;
+        }
+        hits.sort_unstable();
+        let said = || hits.chunk_by(|one, next| one == next);
+        let best = said().map(<[u32]>::len).max().filter(|best| best * 2 >= wanted.len())?;
+        let alike = said().filter(|same| same.len() == best).map(|same| same[0]);
+        let places = alike.map(|number| spoken.sentences[number as usize].clone());
+        how_stated(self.text, places, work)
+    }
+}
+
+/// The sentences of a source, by the words that claims look for.
+#[derive(Default)]
+struct Spoken {
+    sentences: Vec<Range<usize>>,
+    /// In which of the sentences a word stands, ascending.
+    of: HashMap<Form, Vec<u32>>,
+}
+
+impl Spoken {
+    fn of(text: &str, sought: &Sieve) -> Self {
+        let mut spoken = Self::default();
+        for range in sentences(text) {
+            let number = spoken.sentences.len() as u32;
+            let mut any = false;
+            for word in words(&text[range.clone()]).filter(|word| sought.holds(*word)) {
+                any = true;
+                let numbers = spoken.of.entry(word).or_default();
+                if numbers.last() != Some(&number) {
+                    numbers.push(number);
+                }
+            }
+            if any {
+                spoken.sentences.push(range);
+            }
+        }
+        spoken
+    }
+}
+
+/// How words are stated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stated {
+    /// With a hedge, or in a question, wherever they are.
+    Hedged,
+    /// Only in questions.
+    Asked,
+    /// At least once without a hedge.
+    Flatly,
+}
+
+/// How the words at a place are stated, and within which range all other words are stated so.
+fn how(text: &str, place: Range<usize>) -> (Stated, Range<usize>) {
+    // Up to its last word: behind a full stop another sentence begins.
+    let words = text[place.clone()].trim_end_matches(|c: char| !c.is_alphanumeric());
+    let place = place.start..place.start + words.len();
+    let first = sentence_around(text, place.start..place.start);
+    let last = sentence_around(text, place.end..place.end);
+    let around = first.start.min(place.start)..last.end.max(place.end);
+    let sentence = &text[around.clone()];
+    // What stands before a `but` is not meant by what stands behind it.
+    let alike = if first == last && sentence.len() < WHOLE && !sentence.contains(" but ") {
+        around
+    } else {
+        place.clone()
+    };
+    let stated = if hedged_at(text, place) {
+        Stated::Hedged
+    } else if sentence.trim_end().ends_with('?') && !requests(sentence) {
+        Stated::Asked
+    } else {
+        Stated::Flatly
+    };
+    (stated, alike)
+}
+
+/// Whether a question is a request: it says what is wanted, and does not ask what is.
+fn requests(sentence: &str) -> bool {
+    let words = || sentence.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let is = |word: &str, any: &[&str]| any.iter().any(|one| one.eq_ignore_ascii_case(word));
+    let asks = words().any(|word| is(word, &["whether", "if"]));
+    let polite = words().zip(words().skip(1)).any(|(verb, who)| {
+        is(verb, &["could", "can", "would", "will"])
+            && is(who, &["you", "we", "somebody", "someone"])
+    });
+    !asks && (polite || words().any(|word| is(word, &["please"])))
+}
+
+/// How the words at these places are stated; none if there is no place.
+fn how_stated(
+    text: &str,
+    places: impl Iterator<Item = Range<usize>>,
+    work: &mut Work,
+) -> Option<Stated> {
+    let mut stated = None;
+    let mut judged = 0..0;
+    for place in places.take(PLACES) {
+        if judged.start <= place.start && place.end <= judged.end {
+            continue;
+        }
+        if !work.allow_looks(PLACE) {
+            return Some(Stated::Flatly);
+        }
+        let (how, alike) = how(text, place);
+        match how {
+            Stated::Flatly => return Some(Stated::Flatly),
+            Stated::Hedged => stated = Some(Stated::Hedged),
+            Stated::Asked => stated = stated.or(Some(Stated::Asked)),
+        }
+        judged = alike;
+    }
+    stated
+}
+
+/// Words by which a sentence reports a question or a request.
+const ASKING: &[&str] = &[
+    "ask",
+    "asked",
+    "asking",
+    "asks",
+    "decide",
+    "if",
+    "inquired",
+    "invited",
+    "need",
+    "needed",
+    "needs",
+    "offer",
+    "offered",
+    "please",
+    "propose",
+    "proposed",
+    "query",
+    "question",
+    "questions",
+    "request",
+    "requested",
+    "requests",
+    "should",
+    "suggest",
+    "suggested",
+    "suggests",
+    "want",
+    "wanted",
+    "wants",
+    "whether",
+    "wonder",
+    "wondered",
+    "wonders",
+    "wish",
+    "wished",
+    "wishes",
+    "would",
+    "instructed",
+    "instructs",
+    "told",
+    "wanted",
+    "like",
+    "likes",
+    "looking",
+    "seeks",
+];
+
+/// Whether words report a question or a request instead of stating what was asked about.
+pub(super) fn is_about_asking(words: &str) -> bool {
+    words.contains('?')
+        || words
+            .split(|c: char| !c.is_alphanumeric())
+            .any(|word| ASKING.iter().any(|asking| asking.eq_ignore_ascii_case(word)))
+}
