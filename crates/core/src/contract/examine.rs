@@ -11,7 +11,9 @@ use super::stated::{Source, Stated, is_about_asking};
 use super::words::{Work, holds_quote};
 use crate::command::Summarize;
 use crate::event::StoredClaims;
-use crate::text::{Anchor, AnchorKind, Form, Held, content_words, forms, hedged_at, identifiers};
+use crate::text::{
+    Anchor, AnchorKind, Counted, Form, Held, content_words, forms, hedged_at, identifiers,
+};
 use crate::{Origin, SessionState, SpanId, SpanIndex, SpanState};
 
 /// A range of bytes in a claim's or a summary's text.
@@ -172,7 +174,7 @@ impl<'a> Examiner<'a> {
         let mut facts = Examination::default();
         let mut kept: foldhash::HashSet<Form> =
             forms(&summarize.text).map(|(form, _)| form).collect();
-        let mut claimed = foldhash::HashSet::default();
+        let mut claimed: foldhash::HashMap<Form, Vec<Counted>> = foldhash::HashMap::default();
         let own: HashSet<SpanIndex> = wanted(state, summarize).into_iter().collect();
         let mut sought = Vec::with_capacity(summarize.claims.len());
         let mut words = Vec::with_capacity(summarize.claims.len());
@@ -199,7 +201,12 @@ impl<'a> Examiner<'a> {
                 // A quote is kept; what stands for the text is what the claim says itself.
                 kept.extend(source.quote.iter().flat_map(|quote| forms(quote)).map(|f| f.0));
             }
-            claimed.extend(forms(&claim.text).map(|(form, _)| form));
+            for (form, anchor) in forms(&claim.text) {
+                let counted = claimed.entry(form).or_default();
+                if anchor.kind == AnchorKind::Number {
+                    counted.push(Counted::at(&claim.text, &(anchor.start..anchor.end)).0);
+                }
+            }
             sought.push(seek(state, &own, &claim.text));
             let telling: BTreeSet<Form> = content_words(&claim.text).collect();
             words.push(telling.into_iter().collect());
@@ -210,7 +217,12 @@ impl<'a> Examiner<'a> {
         }
         let in_text = seek(state, &own, &summarize.text)
             .into_iter()
-            .filter(|sought| !claimed.contains(&sought.form))
+            .filter(|sought| match claimed.get(&sought.form) {
+                Some(counted) if sought.counted.is_some() => {
+                    !counted.iter().any(|counted| sought.may_be(*counted))
+                }
+                claimed => claimed.is_none(),
+            })
             .filter_map(|sought| {
                 let bound = telling(&summarize.text, &sought.anchor)?;
                 let place = sought.anchor.start..sought.anchor.end;
@@ -219,7 +231,7 @@ impl<'a> Examiner<'a> {
                 Some(SoughtInText { sought, bound, settled, hedged_in, in_summary })
             })
             .collect();
-        kept.extend(claimed);
+        kept.extend(claimed.into_keys());
         let covered = summarize.covers.iter().filter_map(|id| state.index(id));
         let covered: HashSet<SpanIndex> = covered.flat_map(|index| state.behind(index)).collect();
         Self {
@@ -308,9 +320,8 @@ impl<'a> Examiner<'a> {
     /// What a span says about the anchors of the summary's text that no claim holds.
     fn support(&mut self, span: &SpanState, source: &Source<'_>) {
         for place in &mut self.in_text {
-            let Anchor { kind, start, end } = place.sought.anchor;
-            let words = &self.summarize.text[start..end];
-            if (place.sought.found && place.settled) || !source.held.holds(kind, words) {
+            let said = &self.summarize.text;
+            if (place.sought.found && place.settled) || !source.holds(said, &place.sought) {
                 continue;
             }
             if span.is_summary() {
@@ -324,7 +335,7 @@ impl<'a> Examiner<'a> {
             }
             // Where a span is marked and its words say what they hedge, the words tell it better.
             let marked = span.hedged && !source.hedges;
-            let hedged = source.states(kind, words, None, &mut self.work);
+            let hedged = source.states(said, &place.sought, None, &mut self.work);
             match hedged {
                 _ if marked => drop(place.hedged_in.get_or_insert_with(|| span.id.clone())),
                 Some(Stated::Hedged) => {
@@ -349,9 +360,8 @@ impl<'a> Examiner<'a> {
         }
         if rests == Rests::OnResult {
             for sought in &mut self.sought[claim] {
-                let Anchor { kind, start, end } = sought.anchor;
-                let named = !matches!(kind, AnchorKind::Number | AnchorKind::Time);
-                sought.found |= named && source.held.holds(kind, &said.text[start..end]);
+                let named = !matches!(sought.anchor.kind, AnchorKind::Number | AnchorKind::Time);
+                sought.found |= named && source.holds(&said.text, sought);
             }
             return;
         }
@@ -369,13 +379,11 @@ impl<'a> Examiner<'a> {
             Some(Stated::Flatly) | None => false,
         };
         for sought in &mut self.sought[claim] {
-            let Anchor { kind, start, end } = sought.anchor;
-            let words = &said.text[start..end];
-            if !source.held.holds(kind, words) {
+            if !source.holds(&said.text, sought) {
                 continue;
             }
             sought.found |= rests == Rests::Wholly;
-            hedged |= drops(source.states(kind, words, quote, &mut self.work));
+            hedged |= drops(source.states(&said.text, sought, quote, &mut self.work));
         }
         facts.hedges = hedged
             || quote.is_some_and(|quote| drops(source.states_quote(quote, &mut self.work)))

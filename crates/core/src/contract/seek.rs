@@ -7,13 +7,32 @@ use std::ops::Range;
 use super::examine::TextRange;
 use crate::SessionState;
 use crate::SpanIndex;
-use crate::text::{Anchor, AnchorKind, Form, anchors, form};
+use crate::text::{Anchor, AnchorKind, Counted, Form, anchors, form};
 
 /// An anchor of a claim or of the text, on its way to being found.
 pub(super) struct Sought {
     pub(super) anchor: Anchor,
     pub(super) form: Form,
+    /// What it counts, if it is a number.
+    pub(super) counted: Option<Counted>,
+    /// Where it ends with its unit.
+    ends: usize,
     pub(super) found: bool,
+}
+
+impl Sought {
+    fn of(text: &str, anchor: Anchor) -> Self {
+        let form = form(anchor.kind, anchor.of(text));
+        let counted = (anchor.kind == AnchorKind::Number)
+            .then(|| Counted::at(text, &(anchor.start..anchor.end)));
+        let ends = counted.map_or(anchor.end, |(_, ends)| ends);
+        Self { anchor, form, counted: counted.map(|(counted, _)| counted), ends, found: false }
+    }
+
+    /// Whether a number that counts this may be it.
+    pub(super) fn may_be(&self, other: Counted) -> bool {
+        self.counted.is_none_or(|counted| counted.told_from(other))
+    }
 }
 
 /// The anchors of a text that have to be found somewhere, each once. The ids of the session's own
@@ -31,10 +50,10 @@ pub(super) fn seek(state: &SessionState, own: &HashSet<SpanIndex>, text: &str) -
         if is_own || in_handle(state, text, &anchor) {
             named = anchor.start..anchor.end;
         }
-        let form = form(anchor.kind, &text[anchor.start..anchor.end]);
         let outside = anchor.end > named.end || anchor.start < named.start;
-        if outside && seen.insert(form) {
-            sought.push(Sought { anchor, form, found: false });
+        let one = Sought::of(text, anchor);
+        if outside && seen.insert((one.form, one.counted)) {
+            sought.push(one);
         }
     }
     sought
@@ -135,7 +154,7 @@ pub(super) fn telling(text: &str, anchor: &Anchor) -> Option<bool> {
 
 pub(super) fn range_of(sought: &Sought) -> TextRange {
     let at = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
-    (at(sought.anchor.start), at(sought.anchor.end))
+    (at(sought.anchor.start), at(sought.ends))
 }
 
 /// Of places within each other only the inner ones: they say most precisely what is wrong.

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use foldhash::HashMap;
 
-use super::seek::Sieve;
+use super::seek::{Sieve, Sought};
 use super::words::{Work, comparable, places_of};
 use crate::text::{
-    AnchorKind, Form, Held, hedge, hedged_at, occurrences, sentence_around, sentences, words,
+    Counted, Form, Held, hedge, hedged_at, occurrences, sentence_around, sentences, words,
 };
 
 /// Places of one anchor that are looked at; where so many are all hedged, so is the rest.
@@ -43,22 +43,40 @@ impl<'a> Source<'a> {
         !self.hedges && !self.asks
     }
 
+    /// Whether it holds what is sought in the words of another text: a number with the unit that it has
+    /// there.
+    pub(super) fn holds(&self, said: &str, sought: &Sought) -> bool {
+        let (kind, words) = (sought.anchor.kind, sought.anchor.of(said));
+        if sought.counted.is_none() {
+            return self.held.holds(kind, words);
+        }
+        let mut places = self.held.places(kind, words);
+        // Of so many some are it.
+        places.by_ref().take(PLACES).any(|place| self.is(sought, &place)) || places.next().is_some()
+    }
+
+    fn is(&self, sought: &Sought, place: &Range<usize>) -> bool {
+        sought.counted.is_none() || sought.may_be(Counted::at(self.text, place).0)
+    }
+
     /// How it states an anchor that it holds; none for what stands in the quote, which is looked at by
     /// itself.
     pub(super) fn states(
         &self,
-        kind: AnchorKind,
-        anchor: &str,
+        said: &str,
+        sought: &Sought,
         quote: Option<&str>,
         work: &mut Work,
     ) -> Option<Stated> {
         if self.is_flat() {
             return Some(Stated::Flatly);
         }
-        if quote.is_some_and(|quote| occurrences(quote, kind, anchor).next().is_some()) {
+        let (kind, words) = (sought.anchor.kind, sought.anchor.of(said));
+        if quote.is_some_and(|quote| occurrences(quote, kind, words).next().is_some()) {
             return None;
         }
-        how_stated(self.text, self.held.places(kind, anchor), work)
+        let places = self.held.places(kind, words);
+        how_stated(self.text, places.filter(|place| self.is(sought, place)), work)
     }
 
     /// How it states what a claim quotes.

@@ -120,6 +120,8 @@ fn bounded(text: &str, kind: AnchorKind, range: &Range<usize>) -> bool {
         AnchorKind::RequestId => !goes_on(&['-']) && !came(&['-']),
         AnchorKind::Time => !goes_on(&['.']) && !came(&[':', '.']),
         AnchorKind::Url => !came(&['+']),
+        // `rm -rf /` is another command than `rm -rf /tmp`.
+        AnchorKind::Command => !(last == Some('/') && right.is_some_and(in_word)),
         _ => true,
     }
 }

@@ -33,15 +33,19 @@ static BY_BEGINNING: LazyLock<Vec<Vec<Hedge>>> = LazyLock::new(|| {
     table
 });
 
-/// The length of a hedge's words at the beginning of a text: any white space for a space, curly
-/// apostrophes for straight ones.
+/// The length of a hedge's words at the beginning of a text: any white space for a space, with marks
+/// of emphasis on either side of it, curly apostrophes for straight ones.
 fn matched(words: &str, text: &str) -> Option<usize> {
     let (words, bytes) = (words.as_bytes(), text.as_bytes());
     let mut at = 0;
     for byte in words {
         match (byte, bytes.get(at)?) {
-            (b' ', next) if next.is_ascii_whitespace() => {
-                at += bytes[at..].iter().take_while(|b| b.is_ascii_whitespace()).count();
+            (b' ', _) => {
+                let rest = &bytes[at..];
+                let gap = rest.iter().take_while(|b| b.is_ascii_whitespace() || is_emphasis(**b));
+                let gap = gap.count();
+                rest[..gap].iter().find(|b| b.is_ascii_whitespace())?;
+                at += gap;
             }
             (b'\'', 0xe2) if bytes[at..].starts_with("\u{2019}".as_bytes()) => at += 3,
             (byte, next) if next.to_ascii_lowercase() == *byte => at += 1,
@@ -51,9 +55,24 @@ fn matched(words: &str, text: &str) -> Option<usize> {
     Some(at)
 }
 
+/// A mark that makes words stand out: `*think*`, `_think_`.
+fn is_emphasis(byte: u8) -> bool {
+    matches!(byte, b'*' | b'_')
+}
+
+/// The words' place with the underscores around them, which may be emphasis.
+fn emphasised(text: &str, range: &Range<usize>) -> Range<usize> {
+    let bytes = text.as_bytes();
+    let under = |b: &&u8| **b == b'_';
+    let left = bytes[..range.start].iter().rev().take_while(under).count();
+    let right = bytes[range.end..].iter().take_while(under).count();
+    range.start - left..range.end + right
+}
+
 /// Whether something stands here that makes one name of the words to its sides: `maybe_uninit`,
 /// `Maybe::new`, `lib/maybe`, `maybe.rs`, `maybe(`.
 fn joined(text: &str, range: &Range<usize>) -> bool {
+    let range = &emphasised(text, range);
     let glue = |c: char| matches!(c, '-' | '/' | '.' | ':' | '$' | '@' | '\\' | '=');
     let (left, right) = (before(text, range.start), after(text, range.end));
     let further = text.get(range.end..).and_then(|rest| rest.chars().nth(1));
@@ -92,7 +111,7 @@ fn is_allowed(next: &str) -> bool {
 
 /// The word before this place, without punctuation between them, and where it begins.
 fn word_before(text: &str, at: usize) -> Option<(&str, usize)> {
-    let head = text[..at].trim_end();
+    let head = text[..at].trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_'));
     let start = head
         .char_indices()
         .rev()
@@ -100,7 +119,8 @@ fn word_before(text: &str, at: usize) -> Option<(&str, usize)> {
         .take_while(|(_, c)| in_word(*c) || matches!(c, '\'' | '\u{2019}'))
         .last()?
         .0;
-    Some((&head[start..], start))
+    let word = head[start..].trim_start_matches('_');
+    Some((word, head.len() - word.len()))
 }
 
 fn is_one_of(list: &[&str], word: &str) -> bool {
@@ -181,7 +201,8 @@ pub fn hedge(sentence: &str) -> Option<Range<usize>> {
             at += letter.len_utf8();
             continue;
         }
-        let word = first.is_ascii_alphanumeric() || first == b'_';
+        // An underscore that begins a word may be emphasis.
+        let word = first.is_ascii_alphanumeric() || (first == b'_' && inside);
         let begins = !inside && (word || matches!(first, b'(' | b'['));
         inside = word;
         if begins {

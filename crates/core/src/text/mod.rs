@@ -15,10 +15,10 @@
 //! spaces (Chinese, Japanese, Korean particles, Thai) bound an anchor as a space does. Composed and
 //! decomposed accents (NFC, NFD) are not the same to this module.
 //!
-//! Reading order: `letters` and `lists` (what bytes and words are), `walk` with `quotes`, `urls` and `phrases` (text
-//! into runs), `run`
-//! (a run into anchors) with `token`, `codes`, `versions`, `shape`, `place`, `moment` and `months`, then `form`, `find`, `held`, and beside
-//! them `sentence`, `hedge`, `clause` and `content`.
+//! Reading order: `letters` and `lists` (what bytes and words are), `walk` with `quotes`, `urls` and
+//! `phrases` (text into runs), `run` (a run into anchors) with `token`, `codes`, `versions`, `shape`,
+//! `place`, `moment` and `months`, then `form`, `unit`, `find`, `held`, and beside them `sentence`,
+//! `hedge`, `clause` and `content`.
 
 mod letters;
 mod lists;
@@ -42,6 +42,7 @@ mod find;
 mod fold;
 mod form;
 mod held;
+mod unit;
 
 mod clause;
 mod content;
@@ -58,3 +59,4 @@ pub use hedge::hedge;
 pub use hedges::{HEDGES, Hedge, When};
 pub use held::{Held, identifiers};
 pub use sentence::{sentence_around, sentences};
+pub use unit::Counted;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::text::letters::{after, ceil, floor};
+use crate::text::letters::{after, before, ceil, floor};
 use crate::text::lists::is_abbreviation;
 
 /// How far a sentence is followed to each side, in bytes.
@@ -31,6 +31,7 @@ fn next(text: &str, from: usize, to: usize) -> usize {
 fn end(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
     match bytes[at] {
+        b'\n' if wrapped(text, at, at + 1) => 0,
         b'\n' => 1,
         // A line's end in a string of JSON; in `C:\new` it is none.
         b'\\' if bytes.get(at + 1) == Some(&b'n') && (at == 0 || bytes[at - 1] != b':') => 2,
@@ -42,6 +43,34 @@ fn end(text: &str, at: usize) -> usize {
         0xef if bytes[at..].starts_with("？".as_bytes()) => 3,
         _ => 0,
     }
+}
+
+/// Whether a line goes on in the next one, as prose that was broken to a width: it ends in a word or a
+/// comma, and the next begins with a word in lower case or a plain number. Where that is the beginning
+/// of an item, a key or code, it does not go on.
+fn wrapped(text: &str, end: usize, next: usize) -> bool {
+    /// The fewest words of such a line, and how far they are looked for.
+    const WORDS: usize = 3;
+    const FAR: usize = 120;
+    let closes = before(text, end).is_some_and(|c| c.is_alphanumeric() || c == ',');
+    let mut rest = text[next..].chars();
+    if !closes || !rest.next().is_some_and(|c| c.is_lowercase() || c.is_ascii_digit()) {
+        return false;
+    }
+    let from = ceil(text, end.saturating_sub(FAR));
+    let line = &text[text[from..end].rfind('\n').map_or(from, |line| from + line + 1)..end];
+    let first =
+        &text[next..next + text[next..].find(char::is_whitespace).unwrap_or(text.len() - next)];
+    let number = first.starts_with(|c: char| c.is_ascii_digit());
+    let plain = first.trim_end_matches(['.', ',', ';', '?', '!']);
+    let word = if number {
+        // `1.` and `2)` number items.
+        plain.bytes().all(|b| b.is_ascii_digit()) && (plain.len() > 3 || plain.len() == first.len())
+    } else {
+        plain.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '\'' | '\u{2019}'))
+    };
+    word && line.split_whitespace().count() >= WORDS
+        && line.chars().all(|c| !matches!(c, '|' | '{' | '}'))
 }
 
 /// The length of the closing quotes and brackets that stand here with white space or the text's end

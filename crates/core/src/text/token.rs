@@ -5,7 +5,7 @@ use crate::text::codes::{is_booking, is_labelled, sides};
 use crate::text::letters::{
     COMMA, DASH, DIGIT, DOT, LETTERS, LOWER, PLUS, TILDE, UNDER, WIDE, classes,
 };
-use crate::text::lists::{is_counted, is_errno, is_extension, is_name};
+use crate::text::lists::{is_counted, is_errno, is_extension, is_name, is_unit};
 use crate::text::moment::Moment;
 use crate::text::months::half_of_day;
 use crate::text::place::{ip, is_host};
@@ -76,7 +76,10 @@ impl Runs<'_> {
         }
         if is_number(bytes) && !is_hash(bytes) {
             self.push(AnchorKind::Number, start, end);
-            if self.parts && all & COMMA != 0 {
+            let edge = |at: Option<&u8>, marks: &[u8]| at.is_some_and(|byte| marks.contains(byte));
+            let listed =
+                edge(self.bytes[..start].last(), b"[({") && edge(self.bytes.get(end), b"])}");
+            if self.parts && all & COMMA != 0 && listed {
                 // `[1,200]` may be two numbers.
                 self.each(start, end, b",", Self::token_of);
             }
@@ -133,7 +136,7 @@ impl Runs<'_> {
             return self.push(AnchorKind::RequestId, start, end);
         }
         let named = self.called && bytes.len() > 1;
-        if named || (!capital && has_humps(bytes) && !is_name(bytes)) {
+        if named || (!capital && has_humps(bytes) && !is_name(bytes) && !is_unit(bytes)) {
             self.push(AnchorKind::Identifier, start, end);
         }
     }

@@ -181,9 +181,11 @@ impl<'a> Walk<'a> {
         if self.may_begin_moment(start) && self.moment_in_words(start) {
             return;
         }
+        // What stands behind a URL is read by itself, whether the parts of the URL are read or not.
+        let limit = if start < self.url_ends { self.url_ends } else { self.bytes.len() };
         let mut all = 0;
         let mut end = start;
-        while let Some(byte) = self.bytes.get(end) {
+        while let Some(byte) = self.bytes[..limit].get(end) {
             let class = CLASS[usize::from(*byte)];
             if class & (OPENS | BEYOND | COMMA) != 0 || class == 0 || *byte == b'\\' {
                 match self.joins(end) {

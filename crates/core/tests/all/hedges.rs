@@ -67,6 +67,15 @@ const HEDGED: &[(&str, &str)] = &[
     ("The port is 5433 (hedged).", "(hedged)"),
     ("[hedged] The port is 5433.", "[hedged]"),
     ("I doubt it is 5433.", "doubt"),
+    // Words that stand out are still words.
+    ("I **think** it is 5433.", "think"),
+    ("I _think_ it is 5433.", "think"),
+    ("_I think_ it is 5433.", "think"),
+    ("**I** think it is 5433.", "think"),
+    ("It is *probably* 5433.", "probably"),
+    ("It is __probably__ 5433.", "probably"),
+    ("_Probably_ 5433.", "Probably"),
+    ("I'm **not** sure.", "not** sure"),
 ];
 
 const PLAIN: &[&str] = &[
@@ -92,6 +101,9 @@ const PLAIN: &[&str] = &[
     "What kind of error is it?",
     "This sort of thing is common.",
     "maybe_uninit is set.",
+    "_maybe_uninit is set.",
+    "__unlikely_branch is set.",
+    "is_probably is set.",
     "Use Maybe::new or maybe.rs.",
     "lib/maybe/x exists.",
     "Call maybe() first.",

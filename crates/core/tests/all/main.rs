@@ -47,6 +47,7 @@ mod rendering;
 mod seed;
 mod summaries;
 mod tags;
+mod units;
 mod whole;
 mod window;
 

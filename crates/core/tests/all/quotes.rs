@@ -114,7 +114,7 @@ fn an_anchor_stands_in_some_cited_span() {
 fn a_part_of_an_anchor_is_another() {
     let s = holding("Request req_7f3a91c2 took 15433 ms on 10.0.0.12.");
     let says = |text: &str| tell_one(&["a"], claim(text, O::UserSaid, &["a"]));
-    refused(&s, says("It took 5433 ms."), &["anchor_not_in_source 0 \"5433\""], &[]);
+    refused(&s, says("It took 5433 ms."), &["anchor_not_in_source 0 \"5433 ms\""], &[]);
     refused(&s, says("It ran on 10.0.0.1."), &["anchor_not_in_source 0 \"10.0.0.1\""], &[]);
     honest(&s, says("Request req_7f3a91c2 ran on 10.0.0.12 for 15433 ms."));
 }

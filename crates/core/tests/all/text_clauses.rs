@@ -17,6 +17,18 @@ const PLACES: &[(&str, bool)] = &[
     ("I think it is nothing but [5433].", true),
     ("It might break not only A but also [5433].", true),
     ("I know A, but I think it is [5433].", true),
+    // Prose that was broken to a width goes on in the next line.
+    ("I think the staging database is\non port [5433] today.", true),
+    ("I think that the staging database is on port\n[5433].", true),
+    ("The database is on port [5433],\nthough I'm not sure of it.", true),
+    ("I think that it is slow, and\nthat is a pity, and\nport [5433] is used", true),
+    ("It is probably slow\n\nport [5433] is used", false),
+    ("It is probably slow.\nport [5433] is used", false),
+    ("It is probably slow\nPort [5433] is used", false),
+    ("It is probably slow\n2. port [5433] is used", false),
+    ("It is probably slow\n    port [5433] is used", false),
+    ("warning: this may be unused\nerror: port [5433] is taken", false),
+    ("| it may | be slow | often\nport [5433]", false),
     // Items inherit from the line above their list.
     ("It is probably one of these:\n- port 5433\n- port [5434]\n", true),
     ("Possible ports, not verified:\n\n1. 5433\n   more of it\n2. [5434]\n", true),

@@ -71,7 +71,7 @@ fn many_small_anchors_are_all_found() {
     // Piece, anchors in it, forms in it.
     for (piece, found, formed) in [
         ("1 ", 1, 1),
-        ("1,000, ", 1, 3),
+        ("1,000, ", 1, 1),
         ("a/b.rs ", 1, 2),
         ("`x y` ", 1, 1),
         ("\"abc\" ", 1, 1),
