@@ -270,17 +270,18 @@ impl Journal {
         Ok(Some(SummaryAccount { claims, examined, identifiers, findings }))
     }
 
-    /// Prunes that are reversible now and free this many tokens, cheapest first: every copy was just
-    /// read back.
+    /// Prunes that are reversible now and free this many tokens, cheapest first, for this pruner: every
+    /// copy was just read back.
     pub fn suggest(
         &self,
         key: &SessionKey,
         free_tokens: u64,
+        pruner: &Principal,
     ) -> Result<(Arc<SessionState>, Vec<Candidate>), EngineError> {
         let state = self.state(key)?;
         let (mut without, mut sound) = (BTreeSet::new(), BTreeSet::new());
         for round in 1.. {
-            let found = candidates(&state, free_tokens, &without, &self.limits);
+            let found = candidates(&state, free_tokens, pruner, &without, &self.limits);
             let mut new: BTreeSet<SpanId> =
                 found.iter().flat_map(|candidate| &candidate.spans).cloned().collect();
             if round == SUGGESTIONS {

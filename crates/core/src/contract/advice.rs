@@ -5,7 +5,7 @@ use super::examine::TextRange;
 use crate::event::ClaimOrigin;
 use crate::finding::{Finding, FindingCode};
 use crate::refusal::list;
-use crate::{SessionState, SpanId, SpanIndex};
+use crate::{Origin, SessionState, SpanId, SpanIndex};
 
 /// Words of a claim or a text are repeated up to this many bytes.
 const LONGEST: usize = 120;
@@ -143,17 +143,27 @@ fn not_primary(case: &Case<'_>, of: &str, span: Option<&SpanId>) -> String {
 
 fn upgraded(case: &Case<'_>, of: &str, finding: &Finding) -> String {
     let id = finding.span.as_ref();
-    let origin = id.and_then(|id| case.state.find(id)).map_or("?", |span| span.origin.word());
+    let origin = id.and_then(|id| case.state.find(id)).map(|span| span.origin);
+    let word = origin.map_or("?", Origin::word);
     let claim = finding.claim.and_then(|index| case.summarize.claims.get(index as usize));
     let tag = claim.map_or("?", |claim| claim.origin.word());
     let span = id.map_or("?", SpanId::as_str);
+    let weaker = |tag: Option<ClaimOrigin>| match tag {
+        Some(ClaimOrigin::ToolOutput) => origin == Some(Origin::Tool),
+        Some(ClaimOrigin::Inferred) => true,
+        _ => false,
+    };
     match claim.map(|claim| claim.origin) {
+        tag if weaker(tag) => format!(
+            "{of} tells what a user said, but {span} is of origin {word}: cite the user's span, or \
+             say whose words they are"
+        ),
         Some(ClaimOrigin::Hedged) => format!(
-            "{of} is tagged hedged, but {span} is of origin {origin} and hedges nowhere: tag it \
+            "{of} is tagged hedged, but {span} is of origin {word} and hedges nowhere: tag it \
              inferred"
         ),
         _ => format!(
-            "{of} is tagged {tag}, but {span} is of origin {origin}: tag it by its weakest source, \
+            "{of} is tagged {tag}, but {span} is of origin {word}: tag it by its weakest source, \
              or cite only spans of that origin"
         ),
     }

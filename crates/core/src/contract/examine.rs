@@ -12,9 +12,18 @@ use super::words::{Work, holds_quote};
 use crate::command::Summarize;
 use crate::event::StoredClaims;
 use crate::text::{
-    Anchor, AnchorKind, Counted, Form, Held, content_words, forms, hedged_at, identifiers,
+    Anchor, AnchorKind, Counted, Form, Held, anchors, content_words, forms, hedged_at, identifiers,
+    sentences,
 };
 use crate::{Origin, SessionState, SpanId, SpanIndex, SpanState};
+
+/// How many of a claim's telling words, of four, a sentence must share with it to speak of the same.
+const LOOSELY: usize = 2;
+/// The same of a sentence of the text that no claim tells.
+const CLOSELY: usize = 3;
+/// The fewest telling words of a sentence of the text that is looked for, and the most sentences.
+const SAID_WORDS: usize = 4;
+const SAID: usize = 1_000;
 
 /// A range of bytes in a claim's or a summary's text.
 pub type TextRange = (u32, u32);
@@ -26,8 +35,8 @@ pub struct Examination {
     pub claims: Vec<ClaimFacts>,
     /// Anchors of the text that neither a claim nor a covered or cited span holds.
     pub unheld: Vec<TextRange>,
-    /// Anchors of the text that no claim holds and that a span holds only behind a hedge, stated
-    /// here without one.
+    /// Anchors and sentences of the text that no claim tells and that a span tells only with a hedge,
+    /// stated here without one.
     pub flat: Vec<(TextRange, SpanId)>,
     /// The covered and cited spans that could not be read, and what was found instead.
     pub unreadable: BTreeMap<SpanId, String>,
@@ -129,6 +138,17 @@ pub struct Apart<'t> {
     source: Option<Source<'t>>,
 }
 
+/// A sentence of the text that no claim tells.
+struct SaidInText {
+    place: TextRange,
+    /// Its telling words, each once.
+    words: Vec<Form>,
+    /// Whether some primary span says it without a hedge.
+    settled: bool,
+    /// The span that says it with one.
+    hedged_in: Option<SpanId>,
+}
+
 /// Examines one summary. Give it the content of every span that it wants, then finish.
 pub struct Examiner<'a> {
     summarize: &'a Summarize,
@@ -142,11 +162,35 @@ pub struct Examiner<'a> {
     /// The telling words of each claim, each once.
     words: Vec<Vec<Form>>,
     in_text: Vec<SoughtInText>,
+    said: Vec<SaidInText>,
     facts: Examination,
     identifiers: Identifiers,
     /// Whether the text reports a question.
     asks: bool,
     work: Work,
+}
+
+/// The sentences of a text that state something flatly which no claim tells: of the telling words of
+/// each, no claim has half. Those with anchors are found by these. `claims`: the telling words of each
+/// claim, sorted.
+fn said_beside(text: &str, claims: &[Vec<Form>]) -> Vec<SaidInText> {
+    let told = |words: &[Form]| {
+        claims.iter().any(|claim| {
+            let shared = words.iter().filter(|word| claim.binary_search(word).is_ok()).count();
+            shared * 2 >= words.len()
+        })
+    };
+    let at = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
+    let beside = sentences(text).take(SAID).filter_map(|sentence| {
+        let words: BTreeSet<Form> = content_words(&text[sentence.clone()]).collect();
+        let words: Vec<Form> = words.into_iter().collect();
+        let place = (at(sentence.start), at(sentence.end));
+        let bare = anchors(&text[sentence.clone()]).next().is_none();
+        let plain =
+            words.len() >= SAID_WORDS && bare && !told(&words) && !hedged_at(text, sentence);
+        plain.then(|| SaidInText { place, words, settled: false, hedged_in: None })
+    });
+    beside.collect()
 }
 
 /// The spans whose contents examining a summary reads, in the order of recording: those that it
@@ -232,6 +276,7 @@ impl<'a> Examiner<'a> {
             })
             .collect();
         kept.extend(claimed.into_keys());
+        let said = said_beside(&summarize.text, &words);
         let covered = summarize.covers.iter().filter_map(|id| state.index(id));
         let covered: HashSet<SpanIndex> = covered.flat_map(|index| state.behind(index)).collect();
         Self {
@@ -242,6 +287,7 @@ impl<'a> Examiner<'a> {
             sought,
             words,
             in_text,
+            said,
             facts,
             identifiers: Identifiers::new(kept),
             asks: is_about_asking(&summarize.text),
@@ -278,7 +324,7 @@ impl<'a> Examiner<'a> {
             }
         };
         let citing = self.citing.get(&index).map_or(&[][..], Vec::as_slice);
-        if citing.is_empty() && self.in_text.is_empty() {
+        if citing.is_empty() && self.in_text.is_empty() && self.said.is_empty() {
             identifiers(text).filter(|_| named).for_each(|(form, anchor)| note(form, anchor));
             return Apart { text, identified, source: None };
         }
@@ -286,7 +332,8 @@ impl<'a> Examiner<'a> {
         let of_text = self.in_text.iter().map(|place| &place.sought);
         let sought = Sieve::of(of_claims.chain(of_text).map(|sought| sought.form));
         let held = Held::seeking(text, |form| sought.holds(form), note);
-        let words = citing.iter().flat_map(|citation| &self.words[citation.claim]).copied();
+        let words = citing.iter().flat_map(|citation| &self.words[citation.claim]);
+        let words = words.chain(self.said.iter().flat_map(|said| &said.words)).copied();
         let source = Some(Source::new(text, held, words));
         Apart { text, identified, source }
     }
@@ -315,6 +362,25 @@ impl<'a> Examiner<'a> {
             self.cite(&source, citation);
         }
         self.support(span, &source);
+        self.tell(span, &source);
+    }
+
+    /// How a span states the sentences of the text that no claim tells.
+    fn tell(&mut self, span: &SpanState, source: &Source<'_>) {
+        if span.is_summary() {
+            return;
+        }
+        // Where a span is marked and its words say what they hedge, the words tell it better.
+        let marked = span.hedged && !source.hedges;
+        for said in self.said.iter_mut().filter(|said| !said.settled) {
+            match source.states_like(&said.words, CLOSELY, &mut self.work) {
+                Some(stated) if marked || stated == Stated::Hedged => {
+                    said.hedged_in.get_or_insert_with(|| span.id.clone());
+                }
+                Some(Stated::Flatly) if span.origin != Origin::Model => said.settled = true,
+                Some(Stated::Flatly | Stated::Asked) | None => {}
+            }
+        }
     }
 
     /// What a span says about the anchors of the summary's text that no claim holds.
@@ -387,7 +453,8 @@ impl<'a> Examiner<'a> {
         }
         facts.hedges = hedged
             || quote.is_some_and(|quote| drops(source.states_quote(quote, &mut self.work)))
-            || drops(source.states_like(&self.words[claim], &mut self.work));
+            || (!source.is_flat()
+                && drops(source.states_like(&self.words[claim], LOOSELY, &mut self.work)));
     }
 
     /// A source that holds no words cannot hold a quote.
@@ -407,7 +474,7 @@ impl<'a> Examiner<'a> {
 
     /// What was shown, with up to this many of the identifiers left out.
     pub fn finish_telling(self, stored: StoredClaims, most: usize) -> Examination {
-        let Self { mut facts, sought, mut in_text, identifiers, work, .. } = self;
+        let Self { mut facts, sought, mut in_text, said, identifiers, work, .. } = self;
         // What only a summary says can be second-hand from a span that is gone; else it is made up.
         let gone = !facts.unreadable.is_empty();
         for place in in_text.iter_mut().filter(|place| gone && !place.sought.found) {
@@ -424,6 +491,8 @@ impl<'a> Examiner<'a> {
             .filter(|place| !place.settled)
             .filter_map(|p| Some((range_of(&p.sought), p.hedged_in.clone()?)))
             .collect();
+        let flat = said.into_iter().filter(|said| !said.settled);
+        facts.flat.extend(flat.filter_map(|said| Some((said.place, said.hedged_in?))));
         let Tally { omitted, kinds } = identifiers.finish(most);
         Examination { omitted, kinds, stored, too_much: work.exhausted(), ..facts }
     }

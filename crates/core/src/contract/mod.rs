@@ -30,7 +30,7 @@ pub use tags::tags_text;
 pub(crate) use advice::audit_sentence;
 pub(crate) use disconfirming::of_summary as disconfirming;
 pub(crate) use rules::findings;
-pub(crate) use standing::{Standing, standing};
+pub(crate) use standing::{Standing, kept_from, standing};
 pub(crate) use words::MOST_BYTES;
 
 /// A summary that is being judged, with all that its judgement rests on.

@@ -99,6 +99,14 @@ fn origin_upgraded(case: &Case<'_>, index: usize, claim: &Claim, found: &mut Fou
     let all = sources(case.state, claim).filter(|span| primary || !span.is_summary());
     let all = all.filter(|span| !tells_with_result(case.state, claim, span));
     found.extend(all.filter(|span| upgraded(span)).map(refuse));
+    // What a user said stands in a user's span, whatever the claim is tagged.
+    let said = |span: &SpanState| span.is_summary() || span.origin == Origin::User;
+    if matches!(claim.origin, ClaimOrigin::ToolOutput | ClaimOrigin::Inferred)
+        && speaks_for_user(&claim.text)
+        && !sources(case.state, claim).any(said)
+    {
+        found.extend(sources(case.state, claim).take(1).map(refuse));
+    }
     if claim.origin == ClaimOrigin::Hedged {
         // One source that hedges, or that says more than a model may, carries the hedge.
         let mut all = claim.sources.iter().zip(&case.facts.claims[index].sources);
@@ -112,6 +120,48 @@ fn origin_upgraded(case: &Case<'_>, index: usize, claim: &Claim, found: &mut Fou
             found.extend(sources(case.state, claim).take(1).map(refuse));
         }
     }
+}
+
+/// Whether a sentence puts its words into a user's mouth: `the user confirmed that ...`.
+fn speaks_for_user(text: &str) -> bool {
+    const USERS: &[&str] = &["user", "users", "customer", "customers"];
+    const SAYS: &[&str] = &[
+        "said",
+        "says",
+        "say",
+        "stated",
+        "states",
+        "confirmed",
+        "confirms",
+        "told",
+        "tells",
+        "wrote",
+        "mentioned",
+        "mentions",
+        "reported",
+        "reports",
+        "claimed",
+        "claims",
+        "explained",
+    ];
+    const BETWEEN: &[&str] = &[
+        "has",
+        "had",
+        "also",
+        "already",
+        "then",
+        "just",
+        "earlier",
+        "later",
+        "explicitly",
+        "clearly",
+    ];
+    let is = |word: &str, any: &[&str]| any.iter().any(|one| one.eq_ignore_ascii_case(word));
+    let words = || text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words().enumerate().any(|(at, word)| {
+        let verb = || words().skip(at + 1).find(|word| !is(word, BETWEEN));
+        is(word, USERS) && verb().is_some_and(|verb| is(verb, SAYS))
+    })
 }
 
 /// A hedge stays a hedge, marked on the span or spoken in the words that the claim takes from it.

@@ -1,8 +1,10 @@
 //! Who may prune with a summary. Nobody is both its only author and its only auditor.
 
+use std::collections::BTreeMap;
+
 use crate::event::SummaryStatus;
 use crate::state::SummaryState;
-use crate::{Contract, Principal, SessionState, SpanId, SpanState};
+use crate::{Contract, Principal, SessionState, SpanId, SpanIndex, SpanState};
 
 /// What stands against pruning with a summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +36,24 @@ pub(crate) fn standing(state: &SessionState, summary: &SpanState, pruner: &Princ
         return Standing::Unaudited;
     }
     Standing::Usable
+}
+
+/// The spans that this principal may not take out of the window, with the summary of its own that
+/// stands for what was beside them and that nobody else has passed: else it would be author and pruner
+/// of what nobody but itself has judged.
+pub(crate) fn kept_from(
+    state: &SessionState,
+    pruner: &Principal,
+) -> BTreeMap<SpanIndex, SpanIndex> {
+    let shown = state.shown_summaries().filter(|&index| {
+        let summary = state.span(index);
+        summary.by == *pruner && standing(state, summary, pruner) != Standing::Usable
+    });
+    let behind = |summary: SpanIndex| {
+        let own = state.span(summary).summary.iter();
+        own.flat_map(|own| &own.covers).map(move |&covered| (covered, summary))
+    };
+    shown.flat_map(behind).collect()
 }
 
 impl SessionState {

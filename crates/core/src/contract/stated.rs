@@ -39,7 +39,7 @@ impl<'a> Source<'a> {
     }
 
     /// Whether it states everything flatly.
-    fn is_flat(&self) -> bool {
+    pub(super) fn is_flat(&self) -> bool {
         !self.hedges && !self.asks
     }
 
@@ -91,10 +91,16 @@ impl<'a> Source<'a> {
         how_stated(&text, places_of(&text, &quote), work)
     }
 
-    /// How the sentence that speaks most like a claim states it, by the claim's telling words: half of
-    /// them must stand in the sentence. None if no sentence does, or if there are less than two words.
-    pub(super) fn states_like(&self, wanted: &[Form], work: &mut Work) -> Option<Stated> {
-        if wanted.len() < 2 || self.is_flat() {
+    /// How the sentence that speaks most like a claim states it, by the claim's telling words: of four
+    /// of them `share` must stand in the sentence. None if no sentence does, or if there are less than
+    /// two words.
+    pub(super) fn states_like(
+        &self,
+        wanted: &[Form],
+        share: usize,
+        work: &mut Work,
+    ) -> Option<Stated> {
+        if wanted.len() < 2 {
             return None;
         }
         let spoken = self.spoken.get_or_init(|| {
@@ -108,11 +114,27 @@ impl<'a> Source<'a> {
         }
         hits.sort_unstable();
         let said = || hits.chunk_by(|one, next| one == next);
-        let best = said().map(<[u32]>::len).max().filter(|best| best * 2 >= wanted.len())?;
+        let best =
+            said().map(<[u32]>::len).max().filter(|best| best * 4 >= wanted.len() * share)?;
         let alike = said().filter(|same| same.len() == best).map(|same| same[0]);
         let places = alike.map(|number| spoken.sentences[number as usize].clone());
         how_stated(self.text, places, work)
     }
+}
+
+/// A sentence, and each of its clauses where a `but` parts it: a hedge of one is none of the other.
+fn clauses(text: &str, sentence: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let mut clauses = vec![sentence.clone()];
+    let mut from = sentence.start;
+    for (at, but) in text[sentence.clone()].match_indices(" but ") {
+        let at = sentence.start + at;
+        clauses.push(from..at);
+        from = at + but.len();
+    }
+    if from > sentence.start {
+        clauses.push(from..sentence.end);
+    }
+    clauses.into_iter()
 }
 
 /// The sentences of a source, by the words that claims look for.
@@ -126,7 +148,7 @@ struct Spoken {
 impl Spoken {
     fn of(text: &str, sought: &Sieve) -> Self {
         let mut spoken = Self::default();
-        for range in sentences(text) {
+        for range in sentences(text).flat_map(|range| clauses(text, range)) {
             let number = spoken.sentences.len() as u32;
             let mut any = false;
             for word in words(&text[range.clone()]).filter(|word| sought.holds(*word)) {
@@ -168,7 +190,7 @@ fn how(text: &str, place: Range<usize>) -> (Stated, Range<usize>) {
     let alike = if first == last && sentence.len() < WHOLE && !sentence.contains(" but ") {
         around
     } else {
-        place.clone()
+        place.start..place.start
     };
     let stated = if hedged_at(text, place) {
         Stated::Hedged

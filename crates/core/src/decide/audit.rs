@@ -75,14 +75,20 @@ pub(super) fn reply(event: &SummaryAudited, failed: bool, version: u64) -> Audit
 }
 
 /// An auditor is somebody else than the author, and has read the raw spans: those covered and those
-/// cited. What lies behind a covered summary is raw where a claim cites it.
+/// cited, and those behind a covered summary that nobody has passed yet. Of one that somebody has
+/// passed, what the claims cite is enough.
 fn findings(state: &SessionState, summary: &SpanState, auditor: &Principal) -> Vec<Finding> {
     if summary.by == *auditor {
         return vec![Finding::new(FindingCode::SelfAudited).span(&summary.id)];
     }
     let own = summary.summary.iter();
-    let all: BTreeSet<SpanIndex> =
+    let unaudited = |index: SpanIndex| {
+        let own = state.span(index).summary.as_ref().filter(|own| !own.audited());
+        own.map(|_| state.primaries(index))
+    };
+    let mut all: BTreeSet<SpanIndex> =
         own.flat_map(|own| own.covers.iter().chain(&own.cites)).copied().collect();
+    all.extend(all.clone().into_iter().filter_map(unaudited).flatten());
     let outcome = |index: SpanIndex| state.outcome(state.span(index));
     let readable =
         all.into_iter().filter(|&i| !matches!(outcome(i), Outcome::Lossy | Outcome::Withheld));

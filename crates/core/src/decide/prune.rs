@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::{Decision, Reply, bound, bound_remark, budget_after, pairing};
 use crate::command::Prune;
-use crate::contract::{Standing, disconfirming, standing};
+use crate::contract::{Standing, disconfirming, kept_from, standing};
 use crate::cost;
 use crate::event::{
     Cause, Check, Cost, LossyCommitted, LostSpan, PruneExecuted, PruneRejected, PrunedSpan,
@@ -208,6 +208,7 @@ fn judge(
     if let Some(summary) = &prune.replace_with {
         judge_replacement(state, summary, &leaving, &context.principal)?;
     }
+    judge_authorship(state, &leaving, &context.principal)?;
     if prune.accept_lossy {
         // Whoever consents to losing a span consents to its copy living less long than asked.
         return Ok(());
@@ -263,6 +264,27 @@ fn judge_disconfirming(
         return Err(Rejection { why: RejectReason::DisconfirmingRemoved, advice, concerned });
     }
     Ok(())
+}
+
+/// Who wrote the summary that stands in the window takes nothing more of what it covers away before
+/// somebody else has passed it.
+fn judge_authorship(
+    state: &SessionState,
+    leaving: &[SpanIndex],
+    pruner: &Principal,
+) -> Result<(), Rejection> {
+    let mut kept = kept_from(state, pruner);
+    kept.retain(|span, summary| leaving.contains(span) && !leaving.contains(summary));
+    let Some(summary) = kept.values().next().map(|&index| &state.span(index).id) else {
+        return Ok(());
+    };
+    let concerned: Vec<SpanId> = kept.keys().map(|&index| state.span(index).id.clone()).collect();
+    let advice = format!(
+        "you wrote {summary}, which stands in the window over {}, and nobody else has passed it: let \
+         another principal audit it, or prune these",
+        list(&concerned)
+    );
+    Err(Rejection { why: RejectReason::SummaryNotAudited, advice, concerned })
 }
 
 fn judge_replacement(

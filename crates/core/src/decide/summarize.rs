@@ -130,8 +130,9 @@ pub(super) fn decide(
     if status == SummaryStatus::Rejected {
         reply.attempts_left = left_before.saturating_sub(1);
         if reply.attempts_left == 0 {
+            let (covers, unreadable) = (&summarize.covers, &facts.unreadable);
             reply.fallback =
-                suggest::fallback(state, &summarize.covers, &facts.unreadable, &context.limits);
+                suggest::fallback(state, covers, &context.principal, unreadable, &context.limits);
         }
     }
     Ok(Decision { events, reply: Reply::Summarized(Box::new(reply)) })
@@ -160,6 +161,7 @@ pub(super) fn reply_again(
             reply.fallback = suggest::fallback(
                 before,
                 &command.covers,
+                by,
                 &facts.unreadable,
                 &crate::Limits::default(),
             );

@@ -65,8 +65,27 @@ impl SessionState {
 
 /// How events about summaries change the state.
 impl SessionState {
+    /// The fails of summaries that say the same over the same spans: another id sheds none of them.
+    fn fails_of(
+        &self,
+        digest: Digest,
+        claims: &StoredClaims,
+        covers: &[SpanIndex],
+    ) -> Vec<AuditState> {
+        let same = self.spans.iter().filter(|span| span.digest == digest);
+        let same = same.filter_map(|span| span.summary.as_ref());
+        let same = same.filter(|own| own.claims == *claims && own.covers == covers);
+        let mut fails: Vec<AuditState> =
+            same.flat_map(|own| &own.audits).filter(|audit| !audit.pass).cloned().collect();
+        fails.sort_by(|one, other| one.by.cmp(&other.by));
+        fails.dedup();
+        fails
+    }
+
     pub(super) fn summary_recorded(&mut self, recorded: &Recorded, event: &SummaryRecorded) {
-        let known = |ids: &[SpanId]| ids.iter().filter_map(|id| self.index(id)).collect();
+        let known = |ids: &[SpanId]| -> Vec<SpanIndex> {
+            ids.iter().filter_map(|id| self.index(id)).collect()
+        };
         let (covers, cites) = (known(&event.covers), known(&event.cites));
         let set = covered_set(&event.covers);
         if event.status == SummaryStatus::Rejected {
@@ -80,6 +99,7 @@ impl SessionState {
             self.attempts.remove(&set);
         }
         let key = Key::of(self.next_index());
+        let audits = self.fails_of(event.digest, &event.claims, &covers);
         self.register(SpanState {
             id: event.span.clone(),
             seq: recorded.seq,
@@ -117,7 +137,7 @@ impl SessionState {
                 },
                 depth: event.depth,
                 tag_tokens: event.tag_tokens,
-                audits: Vec::new(),
+                audits,
                 directives: Vec::new(),
                 standing_for: 0,
             })),

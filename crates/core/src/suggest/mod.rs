@@ -10,10 +10,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::most::most;
+use crate::contract::kept_from;
 use crate::cost;
 use crate::event::Cost;
 use crate::state::{Plan, Slot, SpanState};
-use crate::{DirectiveNo, Limits, Role, SessionState, SpanId, SpanIndex, SpanKind, Storage};
+use crate::{
+    DirectiveNo, Limits, Principal, Role, SessionState, SpanId, SpanIndex, SpanKind, Storage,
+};
 
 /// Candidates that are told.
 const MOST: usize = 5;
@@ -34,13 +37,17 @@ pub struct Candidate {
 /// Ways to free this many tokens of the window, cheapest first: by tokens that the provider reads
 /// anew and tokens of reasoning that it may refuse. Each way frees what was asked by
 /// itself. Where that is impossible there is one way, which frees the most; where nothing may leave
-/// there is none. `without` names spans that are to stay.
+/// there is none. `without` names spans that are to stay; so do those that this pruner may not take.
 pub fn candidates(
     state: &SessionState,
     free_tokens: u64,
+    pruner: &Principal,
     without: &BTreeSet<SpanIndex>,
     limits: &Limits,
 ) -> Vec<Candidate> {
+    let mut without = without.clone();
+    without.extend(kept_from(state, pruner).into_keys());
+    let without = &without;
     let asked = i64::try_from(free_tokens).unwrap_or(i64::MAX).max(1);
     let units = within(limits, most(state, next_directive(state), units(state, without)));
     let all = evaluate(state, &units.iter().collect::<Vec<_>>());
@@ -75,10 +82,13 @@ pub fn candidates(
 pub(crate) fn fallback(
     state: &SessionState,
     covers: &[SpanId],
+    pruner: &Principal,
     unreadable: &BTreeMap<SpanId, String>,
     limits: &Limits,
 ) -> Option<Vec<SpanId>> {
-    let without = unreadable.keys().filter_map(|id| state.index(id)).collect();
+    let mut without: BTreeSet<SpanIndex> =
+        unreadable.keys().filter_map(|id| state.index(id)).collect();
+    without.extend(kept_from(state, pruner).into_keys());
     let covered: BTreeSet<SpanIndex> = covers.iter().filter_map(|id| state.index(id)).collect();
     let units = units(state, &without);
     let inside = |unit: &Unit| unit.spans.iter().all(|index| covered.contains(index));
@@ -89,7 +99,10 @@ pub(crate) fn fallback(
         return Some(all.spans);
     }
     let wanted: u64 = covered.iter().map(|&index| state.shown_tokens(index)).sum();
-    candidates(state, wanted, &without, limits).into_iter().next().map(|candidate| candidate.spans)
+    candidates(state, wanted, pruner, &without, limits)
+        .into_iter()
+        .next()
+        .map(|candidate| candidate.spans)
 }
 
 /// The largest units that one directive may name.

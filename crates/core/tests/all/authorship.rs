@@ -171,6 +171,64 @@ fn an_auditor_of_a_summary_of_summaries_reads_primary_spans() {
     assert!(s.audit("T", true).accepted);
 }
 
+/// What is behind a covered summary that nobody has passed has to be read, too.
+#[test]
+fn an_auditor_of_a_summary_of_unaudited_summaries_reads_all_that_is_raw() {
+    let mut s = enforced(spans(&["a", "b", "c"]));
+    s.told(plain("S", &["a", "b"]));
+    s.told(plain_citing("T", &["S", "c"], &["c"]));
+    s.by("second").read(&["c"], Purpose::Audit);
+    assert_eq!(against(&s.audit("T", true)).0, evidence(&["a", "b"]));
+    s.read(&["a"], Purpose::Audit);
+    assert_eq!(against(&s.audit("T", true)).0, evidence(&["b"]));
+    s.read(&["b"], Purpose::Audit);
+    assert!(s.audit("T", true).accepted);
+}
+
+/// Somebody else has put its summary into the window: the author takes nothing more of what it covers
+/// away before somebody has passed it.
+#[test]
+fn an_author_prunes_nothing_beside_its_own_unaudited_summary() {
+    let mut s = enforced(spans(&["a", "b", "c"]));
+    s.told(plain("S", &["a", "b"]));
+    s.by("other").prune(replace(&["a"], "S"));
+    let rest = || drop_spans(&["b", "c"]);
+    let refused = s.clone().by(WORKER).prune(rest());
+    let advice = refused.advice.unwrap();
+    assert_eq!((refused.reason, refused.concerned), (Some(Why::SummaryNotAudited), ids(&["b"])));
+    assert!(advice.contains("you wrote S, which stands in the window over b"), "{advice}");
+    // Not even after it has brought the others back.
+    s.restore(&["a"]).unwrap();
+    s.by("other").prune(replace(&["a"], "S"));
+    assert_eq!(s.by(WORKER).refuses(rest()), Some(Why::SummaryNotAudited));
+    // What S does not cover, or with S itself: nothing of its own stands for it.
+    assert_eq!(s.refuses(drop_spans(&["c"])), None);
+    assert_eq!(s.refuses(drop_spans(&["b", "S"])), None);
+    // Somebody else, or once somebody has passed it.
+    assert_eq!(s.by("other").refuses(rest()), None);
+    s.audited_by("auditor", "S", &["a", "b"], true);
+    assert_eq!(s.by(WORKER).refuses(rest()), None);
+}
+
+/// Another id for the same words over the same spans sheds no fail.
+#[test]
+fn a_fail_follows_the_same_words() {
+    let mut s = enforced(spans(&["a", "b"]));
+    s.told(plain("S", &["a", "b"]));
+    s.audited_by("auditor", "S", &["a", "b"], false);
+    s.by(WORKER).told(plain("T", &["a", "b"]));
+    let refused = s.clone().by("other").prune(replace(&["a", "b"], "T"));
+    let advice = refused.advice.unwrap();
+    assert_eq!(refused.reason, Some(Why::SummaryNotAccepted));
+    assert!(advice.contains("failed the audit of auditor"), "{advice}");
+    // Over other spans, or in other words, it is another summary.
+    s.by(WORKER).told(plain("U", &["a"]));
+    assert_eq!(s.by("other").refuses(replace(&["a"], "U")), None);
+    // The auditor may change its mind.
+    assert!(s.by("auditor").audit("T", true).accepted);
+    assert_eq!(s.by("other").refuses(replace(&["a", "b"], "T")), None);
+}
+
 #[test]
 fn an_audit_of_a_refused_summary() {
     let mut s = enforced(spans(&["a"]));

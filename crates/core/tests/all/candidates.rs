@@ -23,6 +23,11 @@ struct Piece {
     other: usize,
 }
 
+/// A pruner that wrote nothing.
+fn somebody() -> lacuna_core::Principal {
+    "somebody".parse().unwrap()
+}
+
 fn piece(tokens: std::ops::Range<u32>) -> impl Strategy<Value = Piece> {
     (0..10_u8, tokens, prop::bool::weighted(0.1), 0..16_usize)
         .prop_map(|(shape, tokens, pinned, other)| Piece { shape, tokens, pinned, other })
@@ -145,7 +150,7 @@ fn best(s: &Scenario) -> (i64, Vec<SpanId>) {
 }
 
 fn ask(state: &SessionState, tokens: u64) -> Vec<Candidate> {
-    candidates(state, tokens, &BTreeSet::new(), &Limits::default())
+    candidates(state, tokens, &somebody(), &BTreeSet::new(), &Limits::default())
 }
 
 /// Tokens that are lost with the reasoning that a provider may refuse.
@@ -292,7 +297,7 @@ fn what_is_to_stay_stays() {
     let s = Scenario::given(vec![span("a"), call("c"), result("r", "c"), span("b")]);
     let state = s.state();
     let without = BTreeSet::from([state.index(&id("r")).unwrap(), state.index(&id("b")).unwrap()]);
-    let found = candidates(state, 1_000, &without, &Limits::default());
+    let found = candidates(state, 1_000, &somebody(), &without, &Limits::default());
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].spans, ids(&["a"]));
 }

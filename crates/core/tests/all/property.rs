@@ -65,6 +65,12 @@ impl Run {
                 (_, false) => Gate::Lossy,
             };
             assert_eq!(found.gate, expected, "{} under {prune:?}", found.span);
+            // What stands beside its pruner's own summary waits for an audit.
+            let own = before
+                .spans()
+                .iter()
+                .filter(|span| span.is_summary() && span.by == self.scenario.principal);
+            simple &= !own.into_iter().any(|own| before.covers(own).contains(&found.span));
             simple &= whole
                 && span.is_some_and(|span| {
                     before.outcome(span) == Outcome::Live

@@ -1,9 +1,9 @@
 //! What a claim takes from its sources: quotes, numbers and names, and the hedges around them.
 
-use lacuna_core::{ClaimOrigin as O, ClaimSource, NewSpan};
+use lacuna_core::{ClaimOrigin as O, ClaimSource, NewSpan, Origin};
 
 use crate::scenario::{Scenario, id, saying};
-use crate::telling::{claim, enforced, honest, quoting, refused, tell, tell_one, tool, user};
+use crate::telling::{claim, enforced, from, honest, quoting, refused, tell, tell_one, tool, user};
 
 const MISQUOTED: &[&str] = &["anchor_not_in_source 0 a"];
 
@@ -107,6 +107,51 @@ fn an_anchor_stands_in_some_cited_span() {
     refused(&s, says(two, &["c"]), &neither, &[]);
     // The names of spans need no source.
     honest(&s, says("The user said so in a.", &["a"]));
+}
+
+/// What stands behind a `but` is not doubted before it.
+#[test]
+fn a_hedge_before_but_was_taken_for_one_of_what_follows() {
+    for (said, told) in [
+        ("I'm not sure about the code, but my id is 7557.", "The id is 7557."),
+        ("Not sure why, but the job exits with 137.", "The job exits with 137."),
+        ("No idea why but build 4411 fails with E0502.", "Build 4411 fails with E0502."),
+    ] {
+        honest(&holding(said), tell_one(&["a"], claim(told, O::UserSaid, &["a"])));
+    }
+    let dropped = ["hedge_dropped 0 a"];
+    for (said, told) in [
+        ("I'm not sure about code 4711, but my id is 7557.", "The code is 4711."),
+        ("My id is 7557, but I'm not sure.", "The id is 7557."),
+    ] {
+        refused(&holding(said), tell_one(&["a"], claim(told, O::UserSaid, &["a"])), &dropped, &[]);
+    }
+}
+
+/// What a claim puts into a user's mouth stands in a user's span.
+#[test]
+fn a_claim_tells_what_a_user_said() {
+    let s = enforced(vec![
+        tool("t", "port=5433"),
+        user("u", "The port is 5433, as I said."),
+        from(Origin::Model, "m", "The port is 5433."),
+    ]);
+    let says =
+        |text: &str, origin, span: &str| tell_one(&["t", "u", "m"], claim(text, origin, &[span]));
+    let words = "The user confirmed that the port is 5433.";
+    let sentence = ["tells what a user said, but t is of origin tool: cite the user's span"];
+    refused(&s, says(words, O::ToolOutput, "t"), &["origin_upgraded 0 t"], &sentence);
+    refused(&s, says(words, O::Inferred, "m"), &["origin_upgraded 0 m"], &[]);
+    refused(
+        &s,
+        says("The user has explicitly said 5433.", O::ToolOutput, "t"),
+        &["origin_upgraded 0 t"],
+        &[],
+    );
+    honest(&s, says(words, O::UserSaid, "u"));
+    honest(&s, says("The port is 5433.", O::ToolOutput, "t"));
+    honest(&s, says("The user table says 5433.", O::ToolOutput, "t"));
+    honest(&s, says("What the user said is an inference of port 5433.", O::Inferred, "u"));
 }
 
 /// A piece of a longer number is another number.

@@ -176,6 +176,41 @@ fn the_text_drops_a_hedge() {
     honest(&s, sure);
 }
 
+/// A sentence without anchors drops a hedge, too, where no claim tells it.
+#[test]
+fn the_text_drops_a_hedge_of_a_sentence_without_anchors() {
+    let guess = "I think the login bug comes from the session cache. Fix it in src/login.rs.";
+    let s = enforced(vec![user("a", guess), user("b", "The build is green.")]);
+    let fix = || claim("Fix it in src/login.rs.", O::UserSaid, &["a"]);
+    let text = |text: &str| tell(&["a", "b"], text, vec![fix()]);
+    let flat = "The login bug comes from the session cache. Fix it in src/login.rs.";
+    let found = ["hedge_dropped - a \"The login bug comes from the session cache.\""];
+    refused(&s, text(flat), &found, &["keep the hedge, or make it a claim tagged hedged"]);
+    honest(&s, text("The user suspects the session cache. Fix it in src/login.rs."));
+    honest(&s, text("Perhaps the login bug comes from the session cache. Fix it in src/login.rs."));
+    honest(&s, text("The login page was spoken of. Fix it in src/login.rs."));
+    // The window prints the claim's tag behind the text.
+    let mut claimed = text(flat);
+    let told = "The login bug comes from the session cache.";
+    claimed.claims.push(claim(told, O::Hedged, &["a"]));
+    honest(&s, claimed);
+    // A span that is marked hedges with every word.
+    let mut s = s;
+    s.append(vec![NewSpan {
+        hedged: true,
+        ..user("m", "The index is rebuilt by the nightly job.")
+    }]);
+    let mut marked = text("The index is rebuilt by the nightly job. Fix it in src/login.rs.");
+    marked.covers = ids(&["a", "b", "m"]);
+    let found = ["hedge_dropped - m \"The index is rebuilt by the nightly job.\""];
+    refused(&s, marked, &found, &[]);
+    // Some span says so without a hedge.
+    s.append(vec![user("c", "The login bug does come from the session cache.")]);
+    let mut sure = text(flat);
+    sure.covers = ids(&["a", "b", "c"]);
+    honest(&s, sure);
+}
+
 /// Findings are bounded, whatever is sent.
 #[test]
 fn no_summary_gets_more_findings_than_teach_its_author_something() {

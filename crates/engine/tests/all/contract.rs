@@ -246,7 +246,7 @@ fn damaged_claims_make_a_loss_of_the_summary() {
 }
 
 fn suggested(rig: &Rig, tokens: u64) -> Vec<Candidate> {
-    rig.journal.suggest(&key("s"), tokens).unwrap().1
+    rig.journal.suggest(&key("s"), tokens, &"tester".parse().unwrap()).unwrap().1
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub(crate) fn begin(call: &Call<'_>, key: SessionKey) -> Work {
         }),
         "suggest" => Box::new(move |inner| {
             let request: SuggestRequest = parse(&body)?;
-            suggest::answer(inner, &key, &request, max)
+            suggest::answer(inner, &key, &request, &principal, max)
         }),
         "explain" => Box::new(move |inner| {
             let request: ExplainRequest = parse(&body)?;

@@ -1,6 +1,6 @@
 //! `suggest`: prunes that are reversible now, cheapest first.
 
-use lacuna_core::SessionKey;
+use lacuna_core::{Principal, SessionKey};
 use lacuna_wire::WireError;
 use lacuna_wire::session::{CandidateBody, SuggestReply, SuggestRequest};
 
@@ -13,10 +13,11 @@ pub(super) fn answer(
     inner: &Inner,
     key: &SessionKey,
     request: &SuggestRequest,
+    principal: &Principal,
     max: usize,
 ) -> Result<Vec<u8>, WireError> {
     let (state, candidates) =
-        inner.journal.suggest(key, request.free_tokens).map_err(wire_error)?;
+        inner.journal.suggest(key, request.free_tokens, principal).map_err(wire_error)?;
     expect_version(&state, request.expected_version)?;
     let candidates = candidates.iter().map(|candidate| CandidateBody {
         spans: candidate.spans.iter().map(ToString::to_string).collect(),

@@ -173,7 +173,7 @@ impl From<&SummaryReply> for SummarizeReply {
             directive: PruneRequest {
                 spans: spans.iter().map(ToString::to_string).collect(),
                 mode: Some("drop".into()),
-                reason: Some("every summary of these spans was refused".into()),
+                reason: Some("every summary of what was to be summarised was refused".into()),
                 ..PruneRequest::default()
             },
         };
