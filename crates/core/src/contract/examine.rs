@@ -5,26 +5,18 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use super::beside::{Beside, Claimed};
 use super::omitted::{Identifiers, KindCount, OMITTED, Omitted, Tally};
-use super::seek::{Sieve, Sought, innermost, is_plumbing, names_span, range_of, seek, telling};
+use super::seek::{Sieve, Sought, innermost, is_plumbing, names_span, range_of, seek};
 use super::stated::{Source, Stated, is_about_asking};
 use super::words::{Work, holds_quote};
 use crate::command::Summarize;
 use crate::event::StoredClaims;
-use crate::text::{
-    Anchor, AnchorKind, Counted, Form, Held, anchors, content_words, forms, hedged_at, identifiers,
-    sentences,
-};
-use crate::{Origin, SessionState, SpanId, SpanIndex, SpanState};
+use crate::text::{Anchor, AnchorKind, Counted, Form, Held, content_words, forms, identifiers};
+use crate::{Origin, SessionState, SpanId, SpanIndex};
 
 /// How many of a claim's telling words, of four, a sentence must share with it to speak of the same.
 const LOOSELY: usize = 2;
-/// The same of a sentence of the text that no claim tells.
-const CLOSELY: usize = 3;
-/// The fewest telling words of a sentence of the text that is looked for, and the most sentences.
-const SAID_WORDS: usize = 4;
-const SAID: usize = 1_000;
-
 /// A range of bytes in a claim's or a summary's text.
 pub type TextRange = (u32, u32);
 
@@ -116,18 +108,6 @@ enum Rests {
     OnResult,
 }
 
-/// An anchor of the text that no claim holds.
-struct SoughtInText {
-    sought: Sought,
-    /// Whether it must be held by some span.
-    bound: bool,
-    /// Whether it is stated with a hedge here, or without one in some primary span.
-    settled: bool,
-    /// The span that states it with a hedge, or the summary that does at all.
-    hedged_in: Option<SpanId>,
-    in_summary: Option<SpanId>,
-}
-
 /// A span's content, taken apart into what seeing it needs.
 #[derive(Default)]
 pub struct Apart<'t> {
@@ -136,17 +116,6 @@ pub struct Apart<'t> {
     identified: Vec<(Form, Anchor)>,
     /// None if it is no text, or if nothing is looked for in it.
     source: Option<Source<'t>>,
-}
-
-/// A sentence of the text that no claim tells.
-struct SaidInText {
-    place: TextRange,
-    /// Its telling words, each once.
-    words: Vec<Form>,
-    /// Whether some primary span says it without a hedge.
-    settled: bool,
-    /// The span that says it with one.
-    hedged_in: Option<SpanId>,
 }
 
 /// Examines one summary. Give it the content of every span that it wants, then finish.
@@ -159,38 +128,11 @@ pub struct Examiner<'a> {
     /// What rests on each span.
     citing: HashMap<SpanIndex, Vec<Citation>>,
     sought: Vec<Vec<Sought>>,
-    /// The telling words of each claim, each once.
-    words: Vec<Vec<Form>>,
-    in_text: Vec<SoughtInText>,
-    said: Vec<SaidInText>,
+    claimed: Claimed,
+    beside: Beside<'a>,
     facts: Examination,
     identifiers: Identifiers,
-    /// Whether the text reports a question.
-    asks: bool,
     work: Work,
-}
-
-/// The sentences of a text that state something flatly which no claim tells: of the telling words of
-/// each, no claim has half. Those with anchors are found by these. `claims`: the telling words of each
-/// claim, sorted.
-fn said_beside(text: &str, claims: &[Vec<Form>]) -> Vec<SaidInText> {
-    let told = |words: &[Form]| {
-        claims.iter().any(|claim| {
-            let shared = words.iter().filter(|word| claim.binary_search(word).is_ok()).count();
-            shared * 2 >= words.len()
-        })
-    };
-    let at = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
-    let beside = sentences(text).take(SAID).filter_map(|sentence| {
-        let words: BTreeSet<Form> = content_words(&text[sentence.clone()]).collect();
-        let words: Vec<Form> = words.into_iter().collect();
-        let place = (at(sentence.start), at(sentence.end));
-        let bare = anchors(&text[sentence.clone()]).next().is_none();
-        let plain =
-            words.len() >= SAID_WORDS && bare && !told(&words) && !hedged_at(text, sentence);
-        plain.then(|| SaidInText { place, words, settled: false, hedged_in: None })
-    });
-    beside.collect()
 }
 
 /// The spans whose contents examining a summary reads, in the order of recording: those that it
@@ -218,10 +160,9 @@ impl<'a> Examiner<'a> {
         let mut facts = Examination::default();
         let mut kept: foldhash::HashSet<Form> =
             forms(&summarize.text).map(|(form, _)| form).collect();
-        let mut claimed: foldhash::HashMap<Form, Vec<Counted>> = foldhash::HashMap::default();
+        let mut claimed = Claimed::default();
         let own: HashSet<SpanIndex> = wanted(state, summarize).into_iter().collect();
         let mut sought = Vec::with_capacity(summarize.claims.len());
-        let mut words = Vec::with_capacity(summarize.claims.len());
         for (number, claim) in summarize.claims.iter().enumerate() {
             let known =
                 |id: &SpanId| state.index(id).map(|index| (index, state.span(index).is_summary()));
@@ -246,37 +187,21 @@ impl<'a> Examiner<'a> {
                 kept.extend(source.quote.iter().flat_map(|quote| forms(quote)).map(|f| f.0));
             }
             for (form, anchor) in forms(&claim.text) {
-                let counted = claimed.entry(form).or_default();
+                let counted = claimed.forms.entry(form).or_default();
                 if anchor.kind == AnchorKind::Number {
                     counted.push(Counted::at(&claim.text, &(anchor.start..anchor.end)).0);
                 }
             }
             sought.push(seek(state, &own, &claim.text));
             let telling: BTreeSet<Form> = content_words(&claim.text).collect();
-            words.push(telling.into_iter().collect());
+            claimed.words.push(telling.into_iter().collect());
             facts.claims.push(ClaimFacts {
                 missing: Vec::new(),
                 sources: vec![SourceFacts::default(); claim.sources.len()],
             });
         }
-        let in_text = seek(state, &own, &summarize.text)
-            .into_iter()
-            .filter(|sought| match claimed.get(&sought.form) {
-                Some(counted) if sought.counted.is_some() => {
-                    !counted.iter().any(|counted| sought.may_be(*counted))
-                }
-                claimed => claimed.is_none(),
-            })
-            .filter_map(|sought| {
-                let bound = telling(&summarize.text, &sought.anchor)?;
-                let place = sought.anchor.start..sought.anchor.end;
-                let settled = hedged_at(&summarize.text, place);
-                let (hedged_in, in_summary) = (None, None);
-                Some(SoughtInText { sought, bound, settled, hedged_in, in_summary })
-            })
-            .collect();
-        kept.extend(claimed.into_keys());
-        let said = said_beside(&summarize.text, &words);
+        let beside = Beside::of(state, &own, &summarize.text, &claimed);
+        kept.extend(claimed.forms.keys());
         let covered = summarize.covers.iter().filter_map(|id| state.index(id));
         let covered: HashSet<SpanIndex> = covered.flat_map(|index| state.behind(index)).collect();
         Self {
@@ -285,12 +210,10 @@ impl<'a> Examiner<'a> {
             covered,
             citing,
             sought,
-            words,
-            in_text,
-            said,
+            claimed,
+            beside,
             facts,
             identifiers: Identifiers::new(kept),
-            asks: is_about_asking(&summarize.text),
             work: Work::default(),
         }
     }
@@ -324,16 +247,15 @@ impl<'a> Examiner<'a> {
             }
         };
         let citing = self.citing.get(&index).map_or(&[][..], Vec::as_slice);
-        if citing.is_empty() && self.in_text.is_empty() && self.said.is_empty() {
+        if citing.is_empty() && self.beside.is_empty() {
             identifiers(text).filter(|_| named).for_each(|(form, anchor)| note(form, anchor));
             return Apart { text, identified, source: None };
         }
         let of_claims = citing.iter().flat_map(|citation| &self.sought[citation.claim]);
-        let of_text = self.in_text.iter().map(|place| &place.sought);
-        let sought = Sieve::of(of_claims.chain(of_text).map(|sought| sought.form));
+        let sought = Sieve::of(of_claims.chain(self.beside.sought()).map(|sought| sought.form));
         let held = Held::seeking(text, |form| sought.holds(form), note);
-        let words = citing.iter().flat_map(|citation| &self.words[citation.claim]);
-        let words = words.chain(self.said.iter().flat_map(|said| &said.words)).copied();
+        let words = citing.iter().flat_map(|citation| &self.claimed.words[citation.claim]);
+        let words = words.chain(self.beside.words()).copied();
         let source = Some(Source::new(text, held, words));
         Apart { text, identified, source }
     }
@@ -361,60 +283,7 @@ impl<'a> Examiner<'a> {
         for citation in self.citing.remove(&index).unwrap_or_default() {
             self.cite(&source, citation);
         }
-        self.support(span, &source);
-        self.tell(span, &source);
-    }
-
-    /// How a span states the sentences of the text that no claim tells.
-    fn tell(&mut self, span: &SpanState, source: &Source<'_>) {
-        if span.is_summary() {
-            return;
-        }
-        // Where a span is marked and its words say what they hedge, the words tell it better.
-        let marked = span.hedged && !source.hedges;
-        for said in self.said.iter_mut().filter(|said| !said.settled) {
-            match source.states_like(&said.words, CLOSELY, &mut self.work) {
-                Some(stated) if marked || stated == Stated::Hedged => {
-                    said.hedged_in.get_or_insert_with(|| span.id.clone());
-                }
-                Some(Stated::Flatly) if span.origin != Origin::Model => said.settled = true,
-                Some(Stated::Flatly | Stated::Asked) | None => {}
-            }
-        }
-    }
-
-    /// What a span says about the anchors of the summary's text that no claim holds.
-    fn support(&mut self, span: &SpanState, source: &Source<'_>) {
-        for place in &mut self.in_text {
-            let said = &self.summarize.text;
-            if (place.sought.found && place.settled) || !source.holds(said, &place.sought) {
-                continue;
-            }
-            if span.is_summary() {
-                // Its prose is no source: what is behind it is read as well.
-                place.in_summary.get_or_insert_with(|| span.id.clone());
-                continue;
-            }
-            place.sought.found = true;
-            if place.settled {
-                continue;
-            }
-            // Where a span is marked and its words say what they hedge, the words tell it better.
-            let marked = span.hedged && !source.hedges;
-            let hedged = source.states(said, &place.sought, None, &mut self.work);
-            match hedged {
-                _ if marked => drop(place.hedged_in.get_or_insert_with(|| span.id.clone())),
-                Some(Stated::Hedged) => {
-                    place.hedged_in.get_or_insert_with(|| span.id.clone());
-                }
-                Some(Stated::Asked) if !self.asks => {
-                    place.hedged_in.get_or_insert_with(|| span.id.clone());
-                }
-                // What the model repeats does not settle what somebody guessed.
-                _ if span.origin == Origin::Model => {}
-                _ => place.settled = true,
-            }
-        }
+        self.beside.see(span, &source, &mut self.work);
     }
 
     /// What the content of a span says about a claim that rests on it.
@@ -454,7 +323,7 @@ impl<'a> Examiner<'a> {
         facts.hedges = hedged
             || quote.is_some_and(|quote| drops(source.states_quote(quote, &mut self.work)))
             || (!source.is_flat()
-                && drops(source.states_like(&self.words[claim], LOOSELY, &mut self.work)));
+                && drops(source.states_like(&self.claimed.words[claim], LOOSELY, &mut self.work)));
     }
 
     /// A source that holds no words cannot hold a quote.
@@ -474,25 +343,11 @@ impl<'a> Examiner<'a> {
 
     /// What was shown, with up to this many of the identifiers left out.
     pub fn finish_telling(self, stored: StoredClaims, most: usize) -> Examination {
-        let Self { mut facts, sought, mut in_text, said, identifiers, work, .. } = self;
-        // What only a summary says can be second-hand from a span that is gone; else it is made up.
-        let gone = !facts.unreadable.is_empty();
-        for place in in_text.iter_mut().filter(|place| gone && !place.sought.found) {
-            place.sought.found = place.in_summary.is_some();
-            place.hedged_in = place.in_summary.take();
-        }
+        let Self { mut facts, sought, beside, identifiers, work, .. } = self;
         for (facts, sought) in facts.claims.iter_mut().zip(sought) {
             facts.missing = innermost(sought.iter().filter(|s| !s.found).map(range_of).collect());
         }
-        let unheld = in_text.iter().filter(|place| place.bound && !place.sought.found);
-        facts.unheld = innermost(unheld.map(|p| range_of(&p.sought)).collect());
-        facts.flat = in_text
-            .iter()
-            .filter(|place| !place.settled)
-            .filter_map(|p| Some((range_of(&p.sought), p.hedged_in.clone()?)))
-            .collect();
-        let flat = said.into_iter().filter(|said| !said.settled);
-        facts.flat.extend(flat.filter_map(|said| Some((said.place, said.hedged_in?))));
+        beside.finish(&mut facts);
         let Tally { omitted, kinds } = identifiers.finish(most);
         Examination { omitted, kinds, stored, too_much: work.exhausted(), ..facts }
     }

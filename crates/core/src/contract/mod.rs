@@ -4,6 +4,7 @@
 //! `advice` tells the author what to change. `standing` decides who may prune with a summary.
 
 mod advice;
+mod beside;
 mod depth;
 mod disconfirming;
 mod examine;
