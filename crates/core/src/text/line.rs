@@ -53,9 +53,17 @@ pub(super) fn fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
 
+/// The length of the number that a listing sets before a line: `  12\t`, `12→`.
+fn listing(line: &str) -> usize {
+    let number = line.trim_start_matches(' ');
+    let digits = number.bytes().take(7).take_while(u8::is_ascii_digit).count();
+    let rest = number[digits..].strip_prefix(['\t', '\u{2192}']).filter(|_| digits > 0);
+    rest.map_or(0, |rest| line.len() - rest.len())
+}
+
 /// The length of the indentation and of the marks of quotes, comments and tables that begin a line.
 fn prefix(line: &str) -> usize {
-    let mut at = 0;
+    let mut at = listing(line);
     loop {
         let rest = &line[at..];
         let count = |mark: fn(&u8) -> bool| rest.bytes().take_while(mark).count();
@@ -72,17 +80,26 @@ fn prefix(line: &str) -> usize {
     }
 }
 
-/// Whether two lines have the same marks before their words, and their words begin at places that
-/// one paragraph allows.
+/// Whether two lines have the same marks before their words; those of tables are not asked for.
+pub(super) fn alike(line: &str, next: &str) -> bool {
+    let marks = |line: &str| line[listing(line)..prefix(line)].replace([' ', '\t', '|'], "");
+    (listing(line) > 0) == (listing(next) > 0) && marks(line) == marks(next)
+}
+
+/// Whether a line has no words.
+pub(super) fn blank(line: &str) -> bool {
+    line[prefix(line)..].trim_end().is_empty()
+}
+
+/// Whether two lines may be of one paragraph, by their marks and the places where their words begin.
 fn aligned(line: &str, next: &str) -> bool {
-    let marks = |prefix: &str| prefix.replace([' ', '\t'], "");
-    let (prefixed, next) = (&line[..prefix(line)], &next[..prefix(next)]);
-    let marked = marks(prefixed);
-    marked == marks(next)
-        && (!marked.is_empty()
-            || next.is_empty()
-            || next.len() == prefixed.len()
-            || item_mark(&line[prefixed.len()..]) > 0)
+    let (before, after) = (&line[listing(line)..prefix(line)], &next[listing(next)..prefix(next)]);
+    alike(line, next)
+        && before.contains('|') == after.contains('|')
+        && (!before.trim().is_empty()
+            || after.is_empty()
+            || after.len() == before.len()
+            || item_mark(&line[prefix(line)..]) > 0)
 }
 
 /// The line that ends here, as far as it is looked at. In a string of JSON a line begins where the

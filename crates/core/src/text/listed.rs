@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::text::clause::{clause_begins, is_one_of};
 use crate::text::hedge::hedge;
 use crate::text::letters::{ceil, floor};
-use crate::text::line::{fence, item};
+use crate::text::line::{alike, blank, fence, item};
 use crate::text::sentence::sentence_around;
 
 /// How far above a place the line is looked for that leads to it, in bytes.
@@ -128,15 +128,15 @@ fn in_code(text: &str, mut lines: impl Iterator<Item = Range<usize>>) -> bool {
 /// Whether the place stands in a paragraph or a table that such a line leads to or that holds it.
 fn in_paragraph(text: &str, own: &str, mut lines: impl Iterator<Item = Range<usize>>) -> bool {
     let mut above = own;
-    let apart = |line: &str| item(line) || fence(line) || line.starts_with('#');
-    while !apart(above) {
+    while !item(above) && !fence(above) && alike(above, own) {
         let Some(line) = lines.next() else { return false };
         above = &text[line.clone()];
-        if above.trim().is_empty() {
+        if blank(above) {
             return led(text, lines.take(1));
         }
-        // A key alone (`prod:`) leads to nothing but its own value.
-        if closes(above) && (leads(text, &line) || above.split_whitespace().nth(1).is_some()) {
+        // A key alone (`prod:`) leads to nothing but its own value; a label stands out.
+        let key = above.split_whitespace().nth(1).is_none() && !above.starts_with(['*', '_']);
+        if closes(above) && alike(above, own) && (leads(text, &line) || !key) {
             return leads(text, &line);
         }
     }
