@@ -11,6 +11,9 @@ use crate::text::sentence::sentence_around;
 /// How far above a place the line is looked for that leads to it, in bytes.
 const REACH: usize = 2000;
 
+/// How much of the place's own line is looked at, in bytes.
+const OWN: usize = 256;
+
 /// The most words of a line without a colon that leads to a list.
 const TITLE: usize = 8;
 
@@ -42,6 +45,11 @@ fn indentation(line: &str) -> usize {
 /// Whether a line closes with a colon.
 fn closes(line: &str) -> bool {
     line.trim_end_matches(['*', '_', ' ', '\t', '\r']).ends_with(':')
+}
+
+/// Whether a line is a word of data (`prod:`), not a label that stands out (`**Context:**`).
+fn key(line: &str) -> bool {
+    line.split_whitespace().nth(1).is_none() && !line.starts_with(['*', '_'])
 }
 
 /// Whether a line is a title of what is not known.
@@ -127,6 +135,10 @@ fn in_code(text: &str, mut lines: impl Iterator<Item = Range<usize>>) -> bool {
 
 /// Whether the place stands in a paragraph or a table that such a line leads to or that holds it.
 fn in_paragraph(text: &str, own: &str, mut lines: impl Iterator<Item = Range<usize>>) -> bool {
+    // A line that leads to something itself is not led to.
+    if closes(own) && !key(own) {
+        return false;
+    }
     let mut above = own;
     while !item(above) && !fence(above) && alike(above, own) {
         let Some(line) = lines.next() else { return false };
@@ -134,9 +146,8 @@ fn in_paragraph(text: &str, own: &str, mut lines: impl Iterator<Item = Range<usi
         if blank(above) {
             return led(text, lines.take(1));
         }
-        // A key alone (`prod:`) leads to nothing but its own value; a label stands out.
-        let key = above.split_whitespace().nth(1).is_none() && !above.starts_with(['*', '_']);
-        if closes(above) && alike(above, own) && (leads(text, &line) || !key) {
+        // A key leads to nothing but its own value.
+        if closes(above) && alike(above, own) && (leads(text, &line) || !key(above)) {
             return leads(text, &line);
         }
     }
@@ -150,7 +161,7 @@ pub(super) fn listed(text: &str, at: usize) -> bool {
     if begin == from && from > 0 {
         return false;
     }
-    let own = &text[begin..floor(text, text.len().min(at + 64))];
+    let own = &text[begin..floor(text, text.len().min(at + OWN))];
     let own = own.split('\n').next().unwrap_or_default();
     let lines = || above(text, from, begin);
     in_list(text, own, lines()) || in_code(text, lines()) || in_paragraph(text, own, lines())

@@ -156,6 +156,7 @@ const LEADS: &[(&str, bool)] = &[
     ("> My guess:\n> staging DB is on port [5433]", true),
     ("// This may differ:\nsave([5433])", false),
     ("  9\t// This may differ:\n 10\tsave(1)\n 11\t\n 12\t// Saves port [5433]", false),
+    ("What could be in it:\n\nFrom [5433] on:\n- a", false),
     ("It might miss this:\n\n**Context:**\nThe DB is on port [5433]", false),
     ("I think:\n\n```\nstaging DB port [5433]\n```\n", true),
     ("I think:\n\n```\na\n\nstaging DB port [5433]\n```\n", true),
