@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use memchr::memchr2;
 
-use crate::text::hedges::{ALLOWED, ASKING, BETWEEN, HEDGES, Hedge, SPEAKERS, THINKERS, When};
-use crate::text::letters::{after, before, in_word};
+use crate::text::hedges::{ALLOWED, ASKING, BETWEEN, HEDGES, Hedge, SPEAKERS, SQL, THINKERS, When};
+use crate::text::letters::{after, before, ceil, in_word};
 
 /// A letter's own column, or that of everything else.
 fn column(byte: u8) -> usize {
@@ -78,7 +78,9 @@ fn joined(text: &str, range: &Range<usize>) -> bool {
     let further = text.get(range.end..).and_then(|rest| rest.chars().nth(1));
     let nearer = text.get(..range.start).and_then(|head| head.chars().rev().nth(1));
     let beyond = |c: Option<char>| c.is_some_and(|c| in_word(c) || c == ':');
+    let marked = text[range.start..].starts_with("(?)") && left.is_some_and(|c| c.is_ascii_digit());
     left.is_some_and(|c| in_word(c) || (glue(c) && beyond(nearer)) || matches!(c, '$' | '@'))
+        && !marked
         || right.is_some_and(|c| in_word(c) || (glue(c) && beyond(further)) || c == '(')
 }
 
@@ -177,6 +179,13 @@ fn holds(text: &str, range: &Range<usize>, (words, when): Hedge) -> bool {
             !next.is_some_and(|word| is_one_of(&["you", "your"], word))
         }
         When::Finite => !is_asked(text, range.start),
+        When::Last => {
+            let rest = text[range.end..].trim_start_matches([' ', '\t']);
+            !rest.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '\'' | '"' | '`'))
+        }
+        When::Marked => {
+            !word_before(text, range.start).is_some_and(|(word, _)| is_one_of(SQL, word))
+        }
         When::Spoken => has_subject(text, range.start, SPEAKERS, false),
         // `Three suspects` and `Some guesses` are nouns; `Docker assumes` is a fact.
         When::Thought => {
@@ -185,6 +194,20 @@ fn holds(text: &str, range: &Range<usize>, (words, when): Hedge) -> bool {
         }
     }
 }
+
+/// The words here that say how sure somebody is, if that is less than wholly: `80% sure`.
+fn share(text: &str, at: usize) -> Option<Range<usize>> {
+    let head = text.get(at..ceil(text, at + 24))?;
+    let digits = head.bytes().take(6).take_while(|b| b.is_ascii_digit() || *b == b'.').count();
+    let whole: f32 = head[..digits].parse().ok().filter(|share| *share < 100.0)?;
+    let rest = head[digits..].trim_start_matches(' ').strip_prefix('%')?.trim_start_matches(' ');
+    let length = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let end = at + head.len() - rest.len() + length;
+    (whole >= 0.0 && is_one_of(SHARES, &rest[..length])).then_some(at..end)
+}
+
+/// What somebody is to a share.
+const SHARES: &[&str] = &["sure", "certain", "confident", "positive"];
 
 /// The first hedge of a sentence: words by which its author keeps a reserve.
 ///
@@ -203,7 +226,9 @@ pub fn hedge(sentence: &str) -> Option<Range<usize>> {
         }
         // An underscore that begins a word may be emphasis.
         let word = first.is_ascii_alphanumeric() || (first == b'_' && inside);
-        let begins = !inside && (word || matches!(first, b'(' | b'['));
+        // `5433(?)`
+        let marked = first == b'(' && bytes[..at].last().is_some_and(u8::is_ascii_digit);
+        let begins = !inside && (word || matches!(first, b'(' | b'[')) || marked;
         inside = word;
         if begins {
             let second = bytes.get(at + 1).copied().unwrap_or_default();
@@ -212,7 +237,9 @@ pub fn hedge(sentence: &str) -> Option<Range<usize>> {
                 let range = at..at + matched(hedge.0, &sentence[at..])?;
                 holds(sentence, &range, *hedge).then_some(range)
             });
-            if let Some(found) = found.max_by_key(|range| range.end) {
+            let found = found.max_by_key(|range| range.end);
+            let share = || first.is_ascii_digit().then(|| share(sentence, at)).flatten();
+            if let Some(found) = found.or_else(share) {
                 return Some(found);
             }
         } else if first == b'`' && open {

@@ -26,6 +26,10 @@ pub enum When {
     Look,
     /// Not after `to`, `would` and their like, which ask how something is to be.
     Finite,
+    /// Before a mark or at the end: `5433, but not 100%`, not `not 100% of the lines`.
+    Last,
+    /// Not behind a word of SQL, whose values a `(?)` stands for.
+    Marked,
     /// After somebody who speaks for himself: `I`, `we`.
     Spoken,
     /// After somebody who thinks: `I`, `they`, `the user`, a name.
@@ -35,7 +39,7 @@ pub enum When {
 /// One row of the table: words in lower case, one space between them, `'` for every apostrophe.
 pub type Hedge = (&'static str, When);
 
-use When::{Always, Finite, Look, Modal, Spoken, Thought};
+use When::{Always, Finite, Last, Look, Marked, Modal, Spoken, Thought};
 
 /// The hedges. To add one is to add a line; of two that begin at the same word the longer wins.
 pub const HEDGES: &[Hedge] = &[
@@ -107,6 +111,8 @@ pub const HEDGES: &[Hedge] = &[
     ("i'd estimate", Always),
     ("i would estimate", Always),
     ("as i understand it", Always),
+    ("i want to say it", Always),
+    ("i want to say that", Always),
     ("have a feeling", Always),
     ("don't think", Always),
     ("do not think", Always),
@@ -120,6 +126,7 @@ pub const HEDGES: &[Hedge] = &[
     ("if i recall", Always),
     ("if i remember", Always),
     ("if memory serves", Always),
+    ("memory serves", Always),
     ("from memory", Always),
     ("off the top of my head", Always),
     ("seem to recall", Always),
@@ -136,11 +143,15 @@ pub const HEDGES: &[Hedge] = &[
     ("as far as i remember", Always),
     ("as far as i recall", Always),
     ("as far as i understand", Always),
+    ("last i checked", Always),
+    ("last time i checked", Always),
     ("so far as i know", Always),
     ("to my knowledge", Always),
     ("to our knowledge", Always),
     ("best of my knowledge", Always),
     ("best of our knowledge", Always),
+    ("best of my recollection", Always),
+    ("best of our recollection", Always),
     ("imo", Always),
     ("imho", Always),
     ("not sure", Always),
@@ -155,12 +166,20 @@ pub const HEDGES: &[Hedge] = &[
     ("not fully sure", Always),
     ("not absolutely sure", Always),
     ("not 100% sure", Always),
+    ("not 100 % sure", Always),
+    ("not 100% positive", Always),
+    ("not 100% confident", Always),
+    ("not 100%", Last),
+    ("not 100 %", Last),
     ("isn't sure", Always),
     ("wasn't sure", Always),
     ("aren't sure", Always),
     ("can't be sure", Always),
     ("cannot be sure", Always),
     ("can't say for sure", Always),
+    ("cannot say for sure", Always),
+    ("couldn't say for sure", Always),
+    ("could not say for sure", Always),
     ("don't know for sure", Always),
     ("fairly sure", Always),
     ("pretty sure", Always),
@@ -173,6 +192,7 @@ pub const HEDGES: &[Hedge] = &[
     ("not entirely certain", Always),
     ("not completely certain", Always),
     ("not 100% certain", Always),
+    ("not 100 % certain", Always),
     ("not confident", Always),
     ("unsure", Always),
     ("uncertain", Always),
@@ -188,7 +208,9 @@ pub const HEDGES: &[Hedge] = &[
     ("hard to say", Always),
     ("hard to tell", Always),
     ("don't know", Always),
+    ("don't really know", Always),
     ("do not know", Always),
+    ("do not really know", Always),
     ("doesn't know", Always),
     ("didn't know", Always),
     ("no idea", Always),
@@ -205,6 +227,7 @@ pub const HEDGES: &[Hedge] = &[
     ("unless i'm wrong", Always),
     ("correct me if i'm wrong", Always),
     ("don't quote me", Always),
+    ("don't hold me to", Always),
     ("grain of salt", Always),
     // What nobody has looked at yet.
     ("unconfirmed", Always),
@@ -233,6 +256,11 @@ pub const HEDGES: &[Hedge] = &[
     ("pending confirmation", Always),
     ("pending verification", Always),
     ("tbc", Always),
+    ("(tbd)", Always),
+    ("(to confirm)", Always),
+    ("(guess)", Always),
+    ("(guessing)", Always),
+    ("(?)", Marked),
     // Adverbs and their like.
     ("probably", Always),
     ("improbable", Always),
@@ -283,6 +311,7 @@ pub const HEDGES: &[Hedge] = &[
     ("could also be", Always),
     ("could still be", Always),
     ("could well", Always),
+    ("just as well be", Always),
     ("could come from", Always),
     ("could stem from", Always),
     ("a potential cause", Always),
@@ -328,40 +357,12 @@ pub const HEDGES: &[Hedge] = &[
 pub(super) const SPEAKERS: &[&str] = &["i", "we"];
 
 /// Who thinks. Programs assume, too, but as a fact: `the parser assumes UTF-8`.
+#[rustfmt::skip]
 pub(super) const THINKERS: &[&str] = &[
-    "i",
-    "we",
-    "he",
-    "she",
-    "they",
-    "user",
-    "users",
-    "customer",
-    "client",
-    "team",
-    "author",
-    "reviewer",
-    "reviewers",
-    "developer",
-    "developers",
-    "maintainer",
-    "maintainers",
-    "engineer",
-    "manager",
-    "everyone",
-    "everybody",
-    "someone",
-    "somebody",
-    "people",
-    "colleague",
-    "owner",
-    "operator",
-    "admin",
-    "analyst",
-    "assistant",
-    "agent",
-    "model",
-    "who",
+    "i", "we", "he", "she", "they", "user", "users", "customer", "client", "team", "author",
+    "reviewer", "reviewers", "developer", "developers", "maintainer", "maintainers", "engineer",
+    "manager", "everyone", "everybody", "someone", "somebody", "people", "colleague", "owner",
+    "operator", "admin", "analyst", "assistant", "agent", "model", "who",
 ];
 
 /// Words after which a verb says how something is to be.
@@ -369,48 +370,19 @@ pub(super) const ASKING: &[&str] =
     &["to", "would", "should", "will", "must", "can", "could", "shall", "not", "don't", "doesn't"];
 
 /// Words that may stand between a subject and its verb.
+#[rustfmt::skip]
 pub(super) const BETWEEN: &[&str] = &[
-    "still",
-    "do",
-    "also",
-    "just",
-    "really",
-    "honestly",
-    "personally",
-    "now",
-    "first",
-    "originally",
-    "strongly",
-    "then",
-    "both",
-    "all",
-    "only",
-    "would",
-    "did",
-    "initially",
-    "previously",
-    "had",
-    "currently",
-    "always",
-    "kind",
-    "of",
+    "still", "do", "also", "just", "really", "honestly", "personally", "now", "first", "originally",
+    "strongly", "then", "both", "all", "only", "would", "did", "initially", "previously", "had",
+    "currently", "always", "kind", "of",
 ];
 
+/// Words of SQL that stand before a placeholder.
+pub(super) const SQL: &[&str] = &["values", "in", "any", "all", "limit", "like"];
+
 /// What may be done to an option or an argument, as its documentation says.
+#[rustfmt::skip]
 pub(super) const ALLOWED: &[&str] = &[
-    "used",
-    "omitted",
-    "specified",
-    "passed",
-    "given",
-    "called",
-    "repeated",
-    "combined",
-    "overridden",
-    "provided",
-    "supplied",
-    "configured",
-    "customized",
-    "reused",
-    "copied",
+    "used", "omitted", "specified", "passed", "given", "called", "repeated", "combined",
+    "overridden", "provided", "supplied", "configured", "customized", "reused", "copied",
 ];

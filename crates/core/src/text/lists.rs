@@ -219,6 +219,13 @@ static UNLESS: List = List::of(&[
     "sr", "u.k", "u.s",
 ]);
 
+/// Abbreviations that go on before a number; before anything else they may be words that end a
+/// sentence (`no.`).
+static NUMBERING: List = List::of(&[
+    "art", "ch", "eq", "ext", "fig", "figs", "max", "no", "nos", "nr", "p", "pp", "rev", "sec",
+    "sect", "ver", "vol", "vols",
+]);
+
 const NUMBER_WORDS: [&str; 21] = [
     "zero",
     "one",
@@ -313,6 +320,11 @@ pub(super) fn is_abbreviation(word: &[u8]) -> Option<bool> {
     if ALWAYS.has(word) { Some(true) } else { UNLESS.has(word).then_some(false) }
 }
 
+/// Whether a word is an abbreviation that stands before a number.
+pub(super) fn is_numbering(word: &[u8]) -> bool {
+    NUMBERING.has(word)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -331,6 +343,7 @@ mod tests {
             &STOP,
             &ALWAYS,
             &UNLESS,
+            &NUMBERING,
         ];
         for List { words, .. } in lists {
             assert!(words.is_sorted_by(|a, b| a < b), "{words:?}");

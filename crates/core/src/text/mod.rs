@@ -17,8 +17,8 @@
 //!
 //! Reading order: `letters` and `lists` (what bytes and words are), `walk` with `quotes`, `urls` and
 //! `phrases` (text into runs), `run` (a run into anchors) with `token`, `codes`, `versions`, `shape`,
-//! `place`, `moment` and `months`, then `form`, `unit`, `find`, `held`, and beside them `sentence`,
-//! `hedge`, `clause` and `content`.
+//! `place`, `moment` and `months`, then `form`, `unit`, `find`, `held`, and beside them `line`,
+//! `sentence`, `hedge`, then `clause` with `doubt` and `listed`, and `content`.
 
 mod letters;
 mod lists;
@@ -46,8 +46,11 @@ mod unit;
 
 mod clause;
 mod content;
+mod doubt;
 mod hedge;
 mod hedges;
+mod line;
+mod listed;
 mod sentence;
 
 pub use anchor::{Anchor, AnchorKind, LONGEST_ANCHOR, anchors};

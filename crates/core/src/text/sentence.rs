@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use crate::text::letters::{after, before, ceil, floor};
-use crate::text::lists::is_abbreviation;
+use crate::text::letters::{after, ceil, floor};
+use crate::text::line::wrapped;
+use crate::text::lists::{is_abbreviation, is_numbering};
 
 /// How far a sentence is followed to each side, in bytes.
 const REACH: usize = 1000;
@@ -34,7 +35,13 @@ fn end(text: &str, at: usize) -> usize {
         b'\n' if wrapped(text, at, at + 1) => 0,
         b'\n' => 1,
         // A line's end in a string of JSON; in `C:\new` it is none.
-        b'\\' if bytes.get(at + 1) == Some(&b'n') && (at == 0 || bytes[at - 1] != b':') => 2,
+        b'\\' if bytes.get(at + 1) == Some(&b'n') && (at == 0 || bytes[at - 1] != b':') => {
+            if wrapped(text, at, at + 2) {
+                0
+            } else {
+                2
+            }
+        }
         b'.' if goes_on(text, at) => 0,
         b'.' | b'!' | b'?' | b';' => closing(text, at + 1).map_or(0, |marks| 1 + marks),
         // 。 ！ ？
@@ -43,34 +50,6 @@ fn end(text: &str, at: usize) -> usize {
         0xef if bytes[at..].starts_with("？".as_bytes()) => 3,
         _ => 0,
     }
-}
-
-/// Whether a line goes on in the next one, as prose that was broken to a width: it ends in a word or a
-/// comma, and the next begins with a word in lower case or a plain number. Where that is the beginning
-/// of an item, a key or code, it does not go on.
-fn wrapped(text: &str, end: usize, next: usize) -> bool {
-    /// The fewest words of such a line, and how far they are looked for.
-    const WORDS: usize = 3;
-    const FAR: usize = 120;
-    let closes = before(text, end).is_some_and(|c| c.is_alphanumeric() || c == ',');
-    let mut rest = text[next..].chars();
-    if !closes || !rest.next().is_some_and(|c| c.is_lowercase() || c.is_ascii_digit()) {
-        return false;
-    }
-    let from = ceil(text, end.saturating_sub(FAR));
-    let line = &text[text[from..end].rfind('\n').map_or(from, |line| from + line + 1)..end];
-    let first =
-        &text[next..next + text[next..].find(char::is_whitespace).unwrap_or(text.len() - next)];
-    let number = first.starts_with(|c: char| c.is_ascii_digit());
-    let plain = first.trim_end_matches(['.', ',', ';', '?', '!']);
-    let word = if number {
-        // `1.` and `2)` number items.
-        plain.bytes().all(|b| b.is_ascii_digit()) && (plain.len() > 3 || plain.len() == first.len())
-    } else {
-        plain.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '\'' | '\u{2019}'))
-    };
-    word && line.split_whitespace().count() >= WORDS
-        && line.chars().all(|c| !matches!(c, '|' | '{' | '}'))
 }
 
 /// The length of the closing quotes and brackets that stand here with white space or the text's end
@@ -117,6 +96,11 @@ fn goes_on(text: &str, at: usize) -> bool {
         let line = first - blank.count();
         return line == 0 || bytes[line - 1] == b'\n';
     }
+    // `no. 3`, but `It took 5 sec. 3 tests failed.`
+    if next.is_some_and(|c| c.is_ascii_digit()) && is_numbering(word) {
+        let left = bytes[..first].iter().rev().take(16).find(|b| !matches!(b, b' ' | b'\t'));
+        return !left.is_some_and(u8::is_ascii_digit);
+    }
     // An initial; `etc.` and its like end a sentence if a capital follows.
     match is_abbreviation(word) {
         Some(always) => always || lower,
@@ -132,8 +116,8 @@ fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
 
 /// The sentence or the line around a place in a text.
 ///
-/// It ends at a line's end, or at `.`, `!`, `?` or `;` with white space behind it, but not at the
-/// dots of names, numbers and abbreviations. At most 1,000 bytes to each side of the place; on
+/// It ends at a line's end that [`wrapped`] does not join with the next line, or at `.`, `!`, `?` or
+/// `;` with white space behind it, but not at the dots of names, numbers and abbreviations. At most 1,000 bytes to each side of the place; on
 /// character boundaries; without the white space around it. A place outside the text is moved into
 /// it.
 pub fn sentence_around(text: &str, at: Range<usize>) -> Range<usize> {

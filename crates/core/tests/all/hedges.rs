@@ -1,7 +1,7 @@
 //! Sentences whose author keeps a reserve, with the words that say so, and sentences whose author
 //! does not, although they look alike.
 
-use lacuna_core::text::{HEDGES, hedge};
+use lacuna_core::text::{HEDGES, When, hedge};
 
 const HEDGED: &[(&str, &str)] = &[
     ("I think the staging DB is on port 5433.", "think"),
@@ -67,6 +67,26 @@ const HEDGED: &[(&str, &str)] = &[
     ("The port is 5433 (hedged).", "(hedged)"),
     ("[hedged] The port is 5433.", "[hedged]"),
     ("I doubt it is 5433.", "doubt"),
+    ("It is 5433, but don't hold me to it.", "don't hold me to"),
+    ("I want to say it's 5433.", "I want to say it"),
+    ("I want to say that it is 5433.", "I want to say that"),
+    ("It was 5433 last I checked.", "last I checked"),
+    ("I'm 80% sure it is 5433.", "80% sure"),
+    ("I am 99.9 % certain it is 5433.", "99.9 % certain"),
+    ("It is 5433, I'm not 100% on that, no, not 100%.", "not 100%"),
+    ("I'm not 100 % sure it is 5433.", "not 100 % sure"),
+    ("To the best of my recollection it is 5433.", "best of my recollection"),
+    ("If my memory serves me, 5433.", "memory serves"),
+    ("The port is 5433 (guess).", "(guess)"),
+    ("The port is 5433 (guessing).", "(guessing)"),
+    ("The port is 5433 (TBD).", "(TBD)"),
+    ("The port is 5433 (to confirm).", "(to confirm)"),
+    ("The port is 5433 (?).", "(?)"),
+    ("The port is 5433(?).", "(?)"),
+    ("I couldn't say for sure.", "couldn't say for sure"),
+    ("I could not say for sure.", "could not say for sure"),
+    ("I don't really know.", "don't really know"),
+    ("It can just as well be 5433.", "just as well be"),
     // Words that stand out are still words.
     ("I **think** it is 5433.", "think"),
     ("I _think_ it is 5433.", "think"),
@@ -124,6 +144,17 @@ const PLAIN: &[&str] = &[
     "No doubt about it.",
     "The guess() function returns 5.",
     "The unsureness and the maybes.",
+    "Hold me to it.",
+    "I want to say hello.",
+    "I last checked on Monday.",
+    "I'm 100% sure it is 5433.",
+    "It ran on not 100% of the lines.",
+    "80% of the lines, 5% surely.",
+    "INSERT INTO t VALUES (?)",
+    "WHERE id IN (?)",
+    "match(?)",
+    "It is as well known as the memory that serves.",
+    "The guess (of the guesser) is in the TBD column.",
     "",
 ];
 
@@ -155,8 +186,9 @@ fn the_table_is_written_as_it_is_compared() {
 
 #[test]
 fn every_row_of_the_table_is_found() {
-    for (words, _) in HEDGES {
-        let sentence = format!("The port: I {words} be it, so it is.");
+    for (words, when) in HEDGES {
+        let rest = if *when == When::Last { "" } else { " be it" };
+        let sentence = format!("The port: I {words}{rest}, so it is.");
         assert!(hedge(&sentence).is_some(), "{words:?}");
         let inside = format!("The port: x{words}x is a name.");
         let found = hedge(&inside).map(|range| inside[range].to_string());

@@ -143,6 +143,13 @@ fn phrases_without_end_are_read_once() {
         ("x#L4-L5 ", 0),
         ("6:30-7:00 ", 2),
         ("I think ` but ", 0),
+        ("maybe\n", 0),
+        ("I\\n", 0),
+        ("> # // | I\n", 0),
+        ("I think:\n\n", 0),
+        ("- a:\n", 0),
+        ("(?) ", 0),
+        ("not sure. ", 0),
     ] {
         let text = long(piece);
         assert_eq!(anchors(&text).count(), found * (SMALLER / piece.len()), "{piece:?}");
@@ -150,6 +157,7 @@ fn phrases_without_end_are_read_once() {
         for place in [0, text.len() / 2, text.len()] {
             hedged_at(&text, place..place);
         }
+        assert!(sentences(&text).count() <= text.len(), "{piece:?}");
     }
 }
 
