@@ -284,7 +284,7 @@ impl<'a> Examiner<'a> {
         }
         let of_claims = citing.iter().flat_map(|citation| &self.sought[citation.claim]);
         let of_text = self.in_text.iter().map(|place| &place.sought);
-        let sought = Sieve::of(of_claims.chain(of_text).map(|sought| sought.form));
+        let sought = Sieve::of(of_claims.chain(of_text).flat_map(Sought::forms));
         let held = Held::seeking(text, |form| sought.holds(form), note);
         let words = citing.iter().flat_map(|citation| &self.words[citation.claim]).copied();
         let source = Some(Source::new(text, held, words));

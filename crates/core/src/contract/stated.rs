@@ -8,7 +8,8 @@ use foldhash::HashMap;
 use super::seek::{Sieve, Sought};
 use super::words::{Work, comparable, places_of};
 use crate::text::{
-    Counted, Form, Held, hedge, hedged_at, occurrences, sentence_around, sentences, words,
+    AnchorKind, Counted, Form, Held, hedge, hedged_at, occurrences, sentence_around, sentences,
+    words,
 };
 
 /// Places of one anchor that are looked at; where so many are all hedged, so is the rest.
@@ -48,11 +49,51 @@ impl<'a> Source<'a> {
     pub(super) fn holds(&self, said: &str, sought: &Sought) -> bool {
         let (kind, words) = (sought.anchor.kind, sought.anchor.of(said));
         if sought.counted.is_none() {
-            return self.held.holds(kind, words);
+            return self.held.holds(kind, words)
+                || (kind == AnchorKind::Host && self.holds_apart(words));
         }
         let mut places = self.held.places(kind, words);
         // Of so many some are it.
-        places.by_ref().take(PLACES).any(|place| self.is(sought, &place)) || places.next().is_some()
+        places.by_ref().take(PLACES).any(|place| self.is(sought, &place))
+            || places.next().is_some()
+            || self.lettered(said, sought).next().is_some()
+    }
+
+    /// Where a number stands whose letter is a unit: `512 MB` for `512M`.
+    fn lettered<'s>(
+        &'s self,
+        said: &str,
+        sought: &'s Sought,
+    ) -> impl Iterator<Item = Range<usize>> + 's {
+        let lettered = sought.lettered.as_ref();
+        let found = lettered.map(|lettered| {
+            let places = self.held.places(AnchorKind::Number, &said[lettered.place.clone()]);
+            places.take(PLACES).filter(|place| lettered.counted.may_stand(self.text, place))
+        });
+        found.into_iter().flatten()
+    }
+
+    /// Whether it gives the host and the port of `host:port` apart: `"host":"db","port":5432`. Not where
+    /// it writes the host with a port somewhere, or the port only behind another host.
+    fn holds_apart(&self, words: &str) -> bool {
+        let Some((host, port)) = words.rsplit_once(':') else { return false };
+        let head = |place: &Range<usize>| &self.text[..place.start];
+        let own = |place: Range<usize>| {
+            let label = head(&place).strip_suffix(':').unwrap_or_default();
+            let name = label.get(label.len().saturating_sub(4)..).unwrap_or_default();
+            name.eq_ignore_ascii_case("port") || !label.ends_with(|c: char| c.is_alphanumeric())
+        };
+        let with_port = |place: Range<usize>| {
+            let tail = self.text[place.end..].strip_prefix(':');
+            tail.is_some_and(|tail| tail.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        // The passes over the text last.
+        !host.is_empty()
+            && port.len() <= 5
+            && port.bytes().all(|b| b.is_ascii_digit())
+            && self.held.places(AnchorKind::Number, port).take(PLACES).any(own)
+            && self.held.holds(AnchorKind::Host, host)
+            && !occurrences(self.text, AnchorKind::Host, host).any(with_port)
     }
 
     fn is(&self, sought: &Sought, place: &Range<usize>) -> bool {
@@ -75,8 +116,8 @@ impl<'a> Source<'a> {
         if quote.is_some_and(|quote| occurrences(quote, kind, words).next().is_some()) {
             return None;
         }
-        let places = self.held.places(kind, words);
-        how_stated(self.text, places.filter(|place| self.is(sought, place)), work)
+        let places = self.held.places(kind, words).filter(|place| self.is(sought, place));
+        how_stated(self.text, places.chain(self.lettered(said, sought)), work)
     }
 
     /// How it states what a claim quotes.

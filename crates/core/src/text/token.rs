@@ -11,8 +11,8 @@ use crate::text::months::half_of_day;
 use crate::text::place::{ip, is_host};
 use crate::text::run::Runs;
 use crate::text::shape::{
-    Piece, all_digits, all_of_version, digits, extension, has_humps, is_code, is_hash, is_number,
-    is_uuid, is_version, number_length,
+    Piece, all_digits, all_of_version, counted, digits, extension, has_humps, is_code, is_duration,
+    is_hash, is_number, is_uuid, is_version, number_length, piece_of_duration,
 };
 
 /// What numbers stand behind by which everybody knows it: `UTF-8`, `GPT-4-class`.
@@ -94,11 +94,20 @@ impl Runs<'_> {
                 // `6-8 pm`
                 self.time(start, last, &Moment { clock: Some(clock), ..Moment::default() });
             }
-            if matches!(bytes, [.., b'0'..=b'9', b'k' | b'K']) {
-                // Who tells of thousands may leave their letter out: `25 k`.
+            if matches!(bytes, [.., b'0'..=b'9', b'k' | b'K' | b'M' | b'B']) {
+                // The letter may be a unit, `512M` in megabytes, or stand apart: `25 k`.
                 self.part(AnchorKind::Number, start, end - 1);
             }
             return true;
+        }
+        if self.compound(start, end) {
+            return true;
+        }
+        if self.parts
+            && let Some(length) = counted(bytes)
+            && !self.bytes[..start].ends_with(b".")
+        {
+            self.push(AnchorKind::Number, start, start + length);
         }
         let kind = if ip(bytes) {
             AnchorKind::Host
@@ -121,6 +130,19 @@ impl Runs<'_> {
             for length in [7, 8, 9, 10, 12].into_iter().filter(|length| *length < end - start) {
                 self.part(AnchorKind::Hash, start, start + length);
             }
+        }
+        true
+    }
+
+    /// Reads the numbers of `1h30m`, or nothing.
+    fn compound(&mut self, start: usize, end: usize) -> bool {
+        if !is_duration(&self.bytes[start..end]) {
+            return false;
+        }
+        let mut at = start;
+        while let Some((length, _)) = piece_of_duration(&self.bytes[at..end]) {
+            self.push(AnchorKind::Number, at, at + length);
+            at += length;
         }
         true
     }
