@@ -15,24 +15,24 @@ pub(super) struct Sought {
     pub(super) form: Form,
     /// What it counts, if it is a number.
     pub(super) counted: Option<Counted>,
-    /// The same with its letter for thousands taken for a unit: `512M` in megabytes.
-    pub(super) lettered: Option<Lettered>,
+    /// The same with its scale taken for a unit: `512M` in megabytes.
+    pub(super) unscaled: Option<Unscaled>,
     /// Where it ends with its unit.
     ends: usize,
     pub(super) found: bool,
 }
 
-/// A number whose letter for thousands is taken for a unit.
-pub(super) struct Lettered {
+/// A number whose scale is taken for a unit.
+pub(super) struct Unscaled {
     pub(super) form: Form,
     pub(super) counted: Counted,
-    /// Where it stands without the letter.
+    /// Where it stands without the scale.
     pub(super) place: Range<usize>,
 }
 
-impl Lettered {
+impl Unscaled {
     fn of(text: &str, number: &Range<usize>) -> Option<Self> {
-        let (counted, place) = Counted::lettered(text, number)?;
+        let (counted, place) = Counted::unscaled(text, number)?;
         let form = form(AnchorKind::Number, text.get(place.clone())?);
         Some(Self { form, counted, place })
     }
@@ -45,13 +45,13 @@ impl Sought {
         let counted = number.as_ref().map(|number| Counted::at(text, number));
         let ends = counted.map_or(anchor.end, |(_, ends)| ends);
         let counted = counted.map(|(counted, _)| counted);
-        let lettered = number.and_then(|number| Lettered::of(text, &number));
-        Self { anchor, form, counted, lettered, ends, found: false }
+        let unscaled = number.and_then(|number| Unscaled::of(text, &number));
+        Self { anchor, form, counted, unscaled, ends, found: false }
     }
 
     /// The forms by which it is found.
     pub(super) fn forms(&self) -> impl Iterator<Item = Form> + '_ {
-        std::iter::once(self.form).chain(self.lettered.as_ref().map(|lettered| lettered.form))
+        std::iter::once(self.form).chain(self.unscaled.as_ref().map(|unscaled| unscaled.form))
     }
 
     /// Whether a number that counts this may be it.

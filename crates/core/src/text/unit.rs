@@ -56,6 +56,16 @@ const MONEY: u64 = 0b11_1111;
 /// The rows of scales.
 const SCALES: u64 = 0b1111 << 6;
 
+/// The row of thousands.
+const THOUSAND: u64 = 1 << 6;
+
+/// What is counted in thousands and millions, and is not measured in bytes.
+#[rustfmt::skip]
+const THINGS: &[&str] = &[
+    "customers", "downloads", "entries", "events", "items", "lines", "messages", "parameters",
+    "params", "people", "queries", "records", "requests", "tokens", "users", "visitors",
+];
+
 /// The longest spelling, in bytes.
 const LONGEST: usize = 12;
 
@@ -75,36 +85,38 @@ impl Counted {
             scale if is_scale(scale) => behind(text, number.end).unwrap_or_default(),
             unit => (meanings(unit), number.end),
         };
-        let scales = unit & SCALES;
-        // `$25M` and `25M rows` are no megabytes.
-        let scaled = scales > 0 && (money > 0 || behind(text, ends).is_some());
-        let unit = match unit {
-            _ if scaled => scales,
-            0 => money,
-            unit => unit,
+        // `$25M`, `25M rows` and `25M users` are no megabytes.
+        let counts = || behind(text, ends).is_some() || is_thing(text, ends);
+        let unit = match unit & SCALES {
+            scales if scales > 0 && (money > 0 || counts()) => scales,
+            _ => unit | money,
         };
         (Self(unit), number.end.max(ends))
     }
 
-    /// What the number at this place counts if its last letter is taken for a unit, `M` for megabytes,
-    /// and where it stands without the letter. None if it has no letter that moves its point.
-    pub(crate) fn lettered(text: &str, number: &Range<usize>) -> Option<(Self, Range<usize>)> {
+    /// What the number at this place counts if its scale is taken for a unit, as the `M` of `512M` may
+    /// be megabytes, and where it stands without the scale. None if it has no scale.
+    pub(crate) fn unscaled(text: &str, number: &Range<usize>) -> Option<(Self, Range<usize>)> {
         let end = digits_end(text, number);
-        let letter = matches!(text.get(end..number.end)?, "k" | "K" | "M" | "B");
-        letter.then(|| (Self::at(text, &(number.start..end)).0, number.start..end))
+        let digits = number.start..end;
+        is_scale(text.get(end..number.end)?).then(|| (Self::at(text, &digits).0, digits))
     }
 
-    /// Whether the number at this place, without a letter, may be one that counts this with its letter.
-    /// Where no unit stands, no word may stand either: `30 requests` are no `30M`, a bare 30 may be in a
-    /// column of megabytes.
-    pub(crate) fn may_stand(self, text: &str, place: &Range<usize>) -> bool {
+    /// Whether the number at this place may be one whose scale says this, and that counts `whole` with
+    /// it. A scale is there as a scale: `30m` may be minutes. Where no unit stands, no word may stand
+    /// either: `30 requests` are no `30M`, but a bare 30 may be in a column of megabytes.
+    pub(crate) fn may_stand(self, whole: Self, text: &str, place: &Range<usize>) -> bool {
         let (other, ends) = Self::at(text, place);
-        if other.0 > 0 {
-            return self.0 & other.0 > 0;
+        let only_scale = self.0 & !SCALES == 0;
+        if other.0 == 0 {
+            return !only_scale && self.0 & THOUSAND == 0 && !is_word_behind(text, ends);
         }
-        let gap = usize::from(matches!(text.as_bytes().get(ends), Some(b' ' | b'-')));
-        let bare = !after(text, ends + gap).is_some_and(char::is_alphabetic);
-        bare && self.0 & !SCALES > 0 && self.0 & meanings("thousand") == 0
+        if !only_scale {
+            return self.may_be(other);
+        }
+        let beyond = behind(text, ends).map_or(0, |(unit, _)| unit);
+        let beyond = Self(beyond | money_before(text, place.start));
+        other.0 & !SCALES == 0 && self.may_be(other) && whole.may_be(beyond)
     }
 
     /// Whether a number that counts this may be one that counts `other`: their units may mean the same,
@@ -122,6 +134,11 @@ fn digits_end(text: &str, number: &Range<usize>) -> usize {
 
 fn is_scale(attached: &str) -> bool {
     matches!(attached, "k" | "K" | "M" | "B" | " thousand" | " million" | " billion")
+}
+
+/// Whether a word of things stands at this place.
+fn is_thing(text: &str, at: usize) -> bool {
+    word_behind(text, at).is_some_and(|(word, _)| THINGS.contains(&word))
 }
 
 /// The money whose sign or code stands before a number: `$30`, `USD 30`.
@@ -177,6 +194,10 @@ fn word_behind(text: &str, end: usize) -> Option<(&str, usize)> {
     Some((&gap[..length], end + rest.len() - gap.len() + length))
 }
 
+fn is_word_behind(text: &str, end: usize) -> bool {
+    word_behind(text, end).is_some_and(|(word, _)| word.starts_with(char::is_alphabetic))
+}
+
 /// What a spelling may mean.
 fn meanings(word: &str) -> u64 {
     if word.is_empty() {
@@ -197,6 +218,7 @@ mod tests {
     fn the_first_rows_are_money_and_scales() {
         let of = |words: &[&str]| words.iter().fold(0, |found, word| found | meanings(word));
         assert_eq!(of(&["$", "€", "£", "chf", "jpy", "cny"]), MONEY);
+        assert_eq!(of(&["thousand"]), THOUSAND);
         assert_eq!(of(&["thousand", "million", "billion", "trillion"]), SCALES);
         let spelled = || MEANINGS.iter().flat_map(|(exact, any)| exact.iter().chain(*any));
         assert!(MEANINGS.len() <= 64 && spelled().all(|word| word.len() <= LONGEST));
