@@ -103,12 +103,6 @@ impl Runs<'_> {
         if self.compound(start, end) {
             return true;
         }
-        if self.parts
-            && let Some(length) = counted(bytes)
-            && !self.bytes[..start].ends_with(b".")
-        {
-            self.push(AnchorKind::Number, start, start + length);
-        }
         let kind = if ip(bytes) {
             AnchorKind::Host
         } else if is_version(bytes) {
@@ -185,6 +179,17 @@ impl Runs<'_> {
             self.push(AnchorKind::RequestId, start, end);
         } else if self.called || suffixed || has_humps(bytes) {
             self.push(AnchorKind::Identifier, start, end);
+        }
+        self.counted(start, end);
+    }
+
+    /// Records the number of `30req` and of `4.1it`, as a source supports it.
+    fn counted(&mut self, start: usize, end: usize) {
+        if self.parts
+            && !self.bytes[..start].ends_with(b".")
+            && let Some(length) = counted(&self.bytes[start..end])
+        {
+            self.push(AnchorKind::Number, start, start + length);
         }
     }
 
@@ -332,6 +337,7 @@ impl Runs<'_> {
         if letters >= 2 && is_version(&bytes[letters..]) {
             return self.version(start + letters, end);
         }
+        self.counted(start, end);
         self.each(start, end, b".", Self::token_of);
     }
 

@@ -86,6 +86,9 @@ const ROWS: &[(&str, AnchorKind, &str, bool)] = &[
     ("[Mon Nov 30 09:12:44.123456 2026] [error]", Time, "2026-11-30", true),
     ("Mon Nov  3 09:12:44 UTC 2026", Time, "2026-11-03", true),
     ("Nov 30 09:12:44 host sshd 2026", Time, "2026-11-30", false),
+    (r#"{"d":"Mon Nov 30 09:12:44 CEST 2026\nby"}"#, Time, "2026-11-30", true),
+    ("It was built Nov 30 09:12:44 2026.", Time, "2026-11-30", true),
+    ("Nov 30 09:12:44 2026..5433", Time, "2026-11-30", false),
     ("Nov 30 09:12:44 2026ms", Time, "2026-11-30", false),
     // Without its year, and its parts as numbers.
     ("1990-04-05", Time, "April 5", true),
