@@ -252,7 +252,7 @@ impl<'a> Examiner<'a> {
             return Apart { text, identified, source: None };
         }
         let of_claims = citing.iter().flat_map(|citation| &self.sought[citation.claim]);
-        let sought = Sieve::of(of_claims.chain(self.beside.sought()).map(|sought| sought.form));
+        let sought = Sieve::of(of_claims.chain(self.beside.sought()).flat_map(Sought::forms));
         let held = Held::seeking(text, |form| sought.holds(form), note);
         let words = citing.iter().flat_map(|citation| &self.claimed.words[citation.claim]);
         let words = words.chain(self.beside.words()).copied();

@@ -15,23 +15,48 @@ pub(super) struct Sought {
     pub(super) form: Form,
     /// What it counts, if it is a number.
     pub(super) counted: Option<Counted>,
+    /// The same with its scale taken for a unit: `512M` in megabytes.
+    pub(super) unscaled: Option<Unscaled>,
     /// Where it ends with its unit.
     ends: usize,
     pub(super) found: bool,
 }
 
+/// A number whose scale is taken for a unit.
+pub(super) struct Unscaled {
+    pub(super) form: Form,
+    pub(super) counted: Counted,
+    /// Where it stands without the scale.
+    pub(super) place: Range<usize>,
+}
+
+impl Unscaled {
+    fn of(text: &str, number: &Range<usize>) -> Option<Self> {
+        let (counted, place) = Counted::unscaled(text, number)?;
+        let form = form(AnchorKind::Number, text.get(place.clone())?);
+        Some(Self { form, counted, place })
+    }
+}
+
 impl Sought {
     fn of(text: &str, anchor: Anchor) -> Self {
         let form = form(anchor.kind, anchor.of(text));
-        let counted = (anchor.kind == AnchorKind::Number)
-            .then(|| Counted::at(text, &(anchor.start..anchor.end)));
+        let number = (anchor.kind == AnchorKind::Number).then_some(anchor.start..anchor.end);
+        let counted = number.as_ref().map(|number| Counted::at(text, number));
         let ends = counted.map_or(anchor.end, |(_, ends)| ends);
-        Self { anchor, form, counted: counted.map(|(counted, _)| counted), ends, found: false }
+        let counted = counted.map(|(counted, _)| counted);
+        let unscaled = number.and_then(|number| Unscaled::of(text, &number));
+        Self { anchor, form, counted, unscaled, ends, found: false }
+    }
+
+    /// The forms by which it is found.
+    pub(super) fn forms(&self) -> impl Iterator<Item = Form> + '_ {
+        std::iter::once(self.form).chain(self.unscaled.as_ref().map(|unscaled| unscaled.form))
     }
 
     /// Whether a number that counts this may be it.
     pub(super) fn may_be(&self, other: Counted) -> bool {
-        self.counted.is_none_or(|counted| counted.told_from(other))
+        self.counted.is_none_or(|counted| counted.may_be(other))
     }
 }
 

@@ -8,7 +8,8 @@ use foldhash::HashMap;
 use super::seek::{Sieve, Sought};
 use super::words::{Work, comparable, places_of};
 use crate::text::{
-    Counted, Form, Held, hedge, hedged_at, occurrences, sentence_around, sentences, words,
+    Anchor, AnchorKind, Counted, Form, Held, anchors, hedge, hedged_at, occurrences,
+    sentence_around, sentences, words,
 };
 
 /// Places of one anchor that are looked at; where so many are all hedged, so is the rest.
@@ -48,11 +49,73 @@ impl<'a> Source<'a> {
     pub(super) fn holds(&self, said: &str, sought: &Sought) -> bool {
         let (kind, words) = (sought.anchor.kind, sought.anchor.of(said));
         if sought.counted.is_none() {
-            return self.held.holds(kind, words);
+            return self.held.holds(kind, words)
+                || (kind == AnchorKind::Host && self.holds_apart(words));
         }
         let mut places = self.held.places(kind, words);
         // Of so many some are it.
-        places.by_ref().take(PLACES).any(|place| self.is(sought, &place)) || places.next().is_some()
+        places.by_ref().take(PLACES).any(|place| self.is(sought, &place))
+            || places.next().is_some()
+            || self.unscaled(said, sought).next().is_some()
+    }
+
+    /// Where a number stands whose scale is a unit there: `512 MB` for `512M`.
+    fn unscaled<'s>(
+        &'s self,
+        said: &str,
+        sought: &'s Sought,
+    ) -> impl Iterator<Item = Range<usize>> + 's {
+        let (unscaled, whole) = (sought.unscaled.as_ref(), sought.counted.unwrap_or_default());
+        let found = unscaled.map(|unscaled| {
+            let places = self.held.places(AnchorKind::Number, &said[unscaled.place.clone()]);
+            places
+                .take(PLACES)
+                .filter(move |place| unscaled.counted.may_stand(whole, self.text, place))
+        });
+        found.into_iter().flatten()
+    }
+
+    /// Whether it gives the host and the port of `host:port` apart: `"host":"db","port":5432`. Not where
+    /// it writes the host with a port somewhere.
+    fn holds_apart(&self, words: &str) -> bool {
+        let Some((host, port)) = words.rsplit_once(':') else { return false };
+        let numbered = (1..=5).contains(&port.len()) && port.bytes().all(|b| b.is_ascii_digit());
+        let mut ports = self.held.places(AnchorKind::Number, port).take(PLACES).peekable();
+        if !numbered || ports.peek().is_none() || !self.held.holds(AnchorKind::Host, host) {
+            return false;
+        }
+        // A pass over the text comes last.
+        let with_port = |place: Range<usize>| {
+            let tail = self.text[place.end..].strip_prefix(':');
+            tail.is_some_and(|tail| tail.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        ports.any(|port| self.is_port_of(host, &port))
+            && !occurrences(self.text, AnchorKind::Host, host).any(with_port)
+    }
+
+    /// Whether a number is the port of a host: behind it, near it, and neither of another host nor behind
+    /// another port.
+    fn is_port_of(&self, host: &str, port: &Range<usize>) -> bool {
+        let from = self.text.floor_char_boundary(port.start.saturating_sub(WHOLE));
+        let head = &self.text[from..port.start];
+        // At the cut a word may be the end of a longer one.
+        let hosts = occurrences(head, AnchorKind::Host, host);
+        let Some(host) = hosts.filter(|place| from == 0 || place.start > 0).last() else {
+            return false;
+        };
+        let between = &head[host.end..];
+        let words = || between.split(|c: char| !c.is_alphabetic());
+        let is_port = |word: &str| word.eq_ignore_ascii_case("port");
+        // `worker:5432` is the port of another.
+        let glued = between.strip_suffix(':').is_some_and(|label| {
+            label.ends_with(char::is_alphanumeric) && !words().rev().nth(1).is_some_and(is_port)
+        });
+        let named = |anchor: Anchor| {
+            anchor.kind == AnchorKind::Host
+                && anchor.of(between).contains(|c: char| c.is_ascii_alphabetic())
+        };
+        let ports = words().filter(|word| is_port(word)).count();
+        ports < 2 && !glued && !anchors(between).any(named)
     }
 
     fn is(&self, sought: &Sought, place: &Range<usize>) -> bool {
@@ -75,8 +138,8 @@ impl<'a> Source<'a> {
         if quote.is_some_and(|quote| occurrences(quote, kind, words).next().is_some()) {
             return None;
         }
-        let places = self.held.places(kind, words);
-        how_stated(self.text, places.filter(|place| self.is(sought, place)), work)
+        let places = self.held.places(kind, words).filter(|place| self.is(sought, place));
+        how_stated(self.text, places.chain(self.unscaled(said, sought)), work)
     }
 
     /// How it states what a claim quotes.

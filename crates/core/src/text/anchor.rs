@@ -15,12 +15,13 @@
 //! | `command` | words in backticks, lines that begin with `$ ` | |
 //! | `identifier` | `snake_case`, `camelCase`, `a::b`, `a.b`, `f()`, `--flag`, `-DFLAG`, `$HOME`, `worker7` | `e.g.`, `read-only`, `GitHub`, `HTTP`, `IDs` |
 //! | `quote` | 3 to 200 bytes in `"` `“”` `«»` `'` or backticks on one line | a JSON key, a quote of nothing but another anchor |
-//! | `number` | digits with their attached unit: `30ms`, `1,200`, `0.5`, `1st`, `25k`, `1 million`; both of `1920x1080` | digits inside any other anchor or word, a list's `1.` |
+//! | `number` | digits with their attached unit: `30ms`, `1,200`, `0.5`, `1st`, `25k`, `1.2M`, `1 million`; both of `1920x1080` and of `1h30m` | digits inside any other anchor or word, a list's `1.` |
 //!
 //! Compared are values, not spellings: `5 April 1990` is `1990-04-05`, `7 PM` is `19:00`, `88.0` is 88
-//! (and so the number `3.10` is `3.1`), `25k` is 25,000. A source supports what is less exact than what
-//! it says: a date without its year, a time without its seconds, `3.12` of `3.12.4`. A month with a
-//! year alone is a number. Invisible characters (U+200B and its like) still cut an anchor in two.
+//! (and so the number `3.10` is `3.1`), `25k` is 25,000. An `M` or a `B` is a scale, or the unit of a
+//! source's `512 MB`. Signs are not compared. A source supports what is less exact than what it says: a
+//! date without its year, a time without its seconds, `3.12` of `3.12.4`, 30 of `30req/s`, the date of
+//! `Nov 30 09:12:44 2026`. A month with a year alone is a number. Invisible characters (U+200B and its like) still cut an anchor in two.
 //!
 //! Doubtful shapes are decided for prose: a claim's false anchor refuses an honest summary.
 

@@ -97,7 +97,9 @@ impl Form {
         };
         let kept = if bare { digits } else { &digits[zeros..] };
         let unit = &bytes[from + digits.len()..];
-        if !bare && !matches!(unit, [b'k' | b'K' | b' ', ..]) && kept.iter().all(u8::is_ascii_digit)
+        if !bare
+            && !matches!(unit, [b'k' | b'K' | b'M' | b'B' | b' ', ..])
+            && kept.iter().all(u8::is_ascii_digit)
         {
             kept.iter().for_each(|digit| mix.byte(*digit));
             return mix.form();
@@ -140,10 +142,13 @@ impl Form {
     }
 }
 
-/// By how many places the unit behind a number moves its point: `25k`, `1 million`.
+/// By how many places the unit behind a number moves its point: `25k`, `1.2M`, `1 million`. A small
+/// `m` may be minutes, a small `b` bits.
 fn scale(unit: &[u8]) -> usize {
     match unit {
         [b'k' | b'K'] => 3,
+        [b'M'] => 6,
+        [b'B'] => 9,
         [b' ', word @ ..] => scale_word(word),
         _ => 0,
     }

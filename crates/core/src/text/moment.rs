@@ -1,6 +1,6 @@
 //! Dates and times of day, as digits write them, and what they say.
 
-use crate::text::months::{date_in_words, half_of_day, month};
+use crate::text::months::{date_around_clock, date_in_words, half_of_day, month};
 
 /// What a date or a time of day says, as far as it says it: 0 for what is left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -295,5 +295,8 @@ pub(super) fn said(bytes: &[u8]) -> Option<Moment> {
         half_of_day(bytes, 0)
             .map(|(clock, end)| (Moment { clock: Some(clock), ..Moment::default() }, end))
     };
-    moment(bytes).or_else(|| whole(date_in_words(bytes, 0))).or_else(|| whole(clock()))
+    moment(bytes)
+        .or_else(|| whole(date_in_words(bytes, 0)))
+        .or_else(|| whole(clock()))
+        .or_else(|| whole(date_around_clock(bytes, 0)))
 }

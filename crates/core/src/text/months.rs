@@ -1,6 +1,8 @@
 //! Dates with the name of a month, and times of day with `am` and `pm`: what reaches over white
 //! space, and so over more than one run.
 
+use std::ops::Range;
+
 use crate::text::lists::is_stop_word;
 use crate::text::moment::{Clock, Moment, clock, dated, digit_at, digits};
 
@@ -101,6 +103,43 @@ pub(super) fn date_in_words(bytes: &[u8], at: usize) -> Option<(Moment, usize)> 
         }
         None => (found, end),
     })
+}
+
+/// The length of the name of a zone that stands here behind a space: ` UTC`, ` CEST`.
+fn zone_name(bytes: &[u8]) -> usize {
+    let name = bytes.iter().skip(1).take(6).take_while(|b| b.is_ascii_uppercase()).count();
+    let known = (3..6).contains(&name) && (bytes[name] == b'T' || &bytes[1..=name] == b"UTC");
+    if bytes.first() == Some(&b' ') && known { name + 1 } else { 0 }
+}
+
+/// What follows a date without its year as `date` and git write it: ` 09:12:44 2026`, perhaps with the
+/// name of a zone. The time of day, where it stands, and where the year begins.
+pub(super) fn clock_and_year(bytes: &[u8], at: usize) -> Option<(Clock, Range<usize>, usize)> {
+    let start = at + 1;
+    let whole = clock(bytes, start).filter(|_| bytes[at] == b' ')?;
+    let (found, end) = half_of_day(bytes, start).unwrap_or(whole);
+    let at = end + zone_name(&bytes[end..]);
+    let (_, begin) = year(bytes, at).filter(|_| bytes[at] == b' ')?;
+    // Else it is a part of a run that goes on.
+    let ends = match &bytes[begin + 4..] {
+        [] | [b'\\', b'n' | b'r' | b't', ..] => true,
+        [b'.', next @ ..] => next.first().is_none_or(u8::is_ascii_whitespace),
+        [next, ..] => next.is_ascii_whitespace() || b"\"'])<,;".contains(next),
+    };
+    if !ends {
+        return None;
+    }
+    Some((found, start..end, begin))
+}
+
+/// The date that begins here and has a time of day before its year, `Nov 30 09:12:44 2026`, and where
+/// it ends. The time of day is read by itself.
+pub(super) fn date_around_clock(bytes: &[u8], at: usize) -> Option<(Moment, usize)> {
+    let (date, end) = date_in_words(bytes, at).filter(|(date, _)| date.year == 0)?;
+    let (.., begin) = clock_and_year(bytes, end)?;
+    let year = digits(bytes, begin, 4)? as u16;
+    let found = Moment { year, year_at: Some(begin), ..date };
+    Some((found, begin + 4))
 }
 
 /// Whether the month that begins here, with its day before `end`, is a verb: `May 3 retries fail?`,

@@ -4,7 +4,7 @@
 use crate::text::anchor::{Anchor, AnchorKind};
 use crate::text::form::scale_word;
 use crate::text::moment::Moment;
-use crate::text::months::{date_in_words, half_of_day, is_verb};
+use crate::text::months::{clock_and_year, date_in_words, half_of_day, is_verb};
 use crate::text::walk::Walk;
 
 impl Walk<'_> {
@@ -37,6 +37,9 @@ impl Walk<'_> {
         found.day_at = found.day_at.map(|(from, to)| (from - start, to - start));
         found.year_at = found.year_at.map(|year| year - start);
         self.runs.time(start, end, &found);
+        if self.runs.parts && found.month > 0 && found.year == 0 {
+            self.year_behind(start, end);
+        }
         if self.runs.parts && found.clock.is_some_and(|clock| clock.second.is_none()) {
             // `7pm` says 7, too.
             let hour = self.bytes[start..end].iter().take_while(|b| b.is_ascii_digit()).count();
@@ -45,6 +48,16 @@ impl Walk<'_> {
             }
         }
         true
+    }
+
+    /// Takes the time of day and the year that follow a date: `Nov 30 09:12:44 2026`. They are found
+    /// apart, as in a claim, and the date with its year besides.
+    fn year_behind(&mut self, start: usize, end: usize) {
+        let Some((clock, place, year)) = clock_and_year(self.bytes, end) else { return };
+        self.at = year + 4;
+        self.runs.time(place.start, place.end, &Moment { clock: Some(clock), ..Moment::default() });
+        self.runs.push(AnchorKind::Number, year, year + 4);
+        self.runs.push(AnchorKind::Time, start, year + 4);
     }
 
     /// The moment in words that begins with a number of at most two digits.

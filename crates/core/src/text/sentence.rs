@@ -116,10 +116,10 @@ fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
 
 /// The sentence or the line around a place in a text.
 ///
-/// It ends at a line's end that [`wrapped`] does not join with the next line, or at `.`, `!`, `?` or
-/// `;` with white space behind it, but not at the dots of names, numbers and abbreviations. At most 1,000 bytes to each side of the place; on
-/// character boundaries; without the white space around it. A place outside the text is moved into
-/// it.
+/// It ends at a line's end that is not joined with the next line, or at `.`, `!`, `?` or `;` with
+/// white space behind it, but not at the dots of names, numbers and abbreviations. At most 1,000
+/// bytes to each side of the place; on character boundaries; without the white space around it. A
+/// place outside the text is moved into it.
 pub fn sentence_around(text: &str, at: Range<usize>) -> Range<usize> {
     let first = floor(text, at.start.min(text.len()));
     let last = ceil(text, at.end).max(first);

@@ -98,6 +98,44 @@ pub(super) fn is_version(bytes: &[u8]) -> bool {
     plain || open || (spelled && ((known && numbered && dots >= 1) || built))
 }
 
+/// The units of durations, the longest time first.
+#[rustfmt::skip]
+const DURATIONS: &[&[u8]] = &[
+    b"w", b"d", b"h", b"m", b"s", b"ms", "µs".as_bytes(), "μs".as_bytes(), b"us", b"ns",
+];
+
+/// The length of a number and its unit, with which a duration begins, and the unit's row: `30m` of
+/// `30m5s`.
+pub(super) fn piece_of_duration(bytes: &[u8]) -> Option<(usize, usize)> {
+    let number = number_length(bytes);
+    let unit = bytes[number..].iter().take(4).take_while(|b| !b.is_ascii_digit()).count();
+    let unit = &bytes[number..number + unit];
+    let row = DURATIONS.iter().position(|known| *known == unit).filter(|_| number > 0)?;
+    Some((number + unit.len(), row))
+}
+
+/// Whether these bytes are a duration in two units and more, the longer first: `1h30m`, `0m12.345s`.
+pub(super) fn is_duration(bytes: &[u8]) -> bool {
+    let (mut at, mut count, mut least) = (0, 0, 0);
+    while let Some((length, row)) = piece_of_duration(&bytes[at..]).filter(|(_, row)| *row >= least)
+    {
+        (at, count, least) = (at + length, count + 1, row + 1);
+    }
+    count > 1 && at == bytes.len()
+}
+
+/// The length of the number in a number and then only letters that are no unit: `30req`. Not of what
+/// may be a piece of an id (`12ab`) or is a name (`2fa`).
+pub(super) fn counted(bytes: &[u8]) -> Option<usize> {
+    let length = number_length(bytes);
+    let letters = &bytes[length..];
+    let counted = length > 0
+        && letters.iter().all(u8::is_ascii_alphabetic)
+        && !letters.iter().all(u8::is_ascii_hexdigit)
+        && !bytes.starts_with(b"0x");
+    (counted && !is_name(bytes)).then_some(length)
+}
+
 pub(super) fn is_uuid(bytes: &[u8]) -> bool {
     bytes.len() == 36
         && bytes.iter().enumerate().all(|(at, byte)| match at {
@@ -165,7 +203,7 @@ impl Piece {
     pub(super) fn of(bytes: &[u8]) -> Self {
         if all_letters(bytes) || is_name(bytes) {
             Self::Word
-        } else if is_number(bytes) {
+        } else if is_number(bytes) || is_duration(bytes) {
             Self::Number
         } else if matches!(bytes, [b'a'..=b'z' | b'A'..=b'Z', rest @ ..] if rest.len() < 3 && all_digits(rest))
         {

@@ -11,8 +11,8 @@ use crate::text::months::half_of_day;
 use crate::text::place::{ip, is_host};
 use crate::text::run::Runs;
 use crate::text::shape::{
-    Piece, all_digits, all_of_version, digits, extension, has_humps, is_code, is_hash, is_number,
-    is_uuid, is_version, number_length,
+    Piece, all_digits, all_of_version, counted, digits, extension, has_humps, is_code, is_duration,
+    is_hash, is_number, is_uuid, is_version, number_length, piece_of_duration,
 };
 
 /// What numbers stand behind by which everybody knows it: `UTF-8`, `GPT-4-class`.
@@ -94,10 +94,13 @@ impl Runs<'_> {
                 // `6-8 pm`
                 self.time(start, last, &Moment { clock: Some(clock), ..Moment::default() });
             }
-            if matches!(bytes, [.., b'0'..=b'9', b'k' | b'K']) {
-                // Who tells of thousands may leave their letter out: `25 k`.
+            if matches!(bytes, [.., b'0'..=b'9', b'k' | b'K' | b'M' | b'B']) {
+                // The letter may be a unit, `512M` in megabytes, or stand apart: `25 k`.
                 self.part(AnchorKind::Number, start, end - 1);
             }
+            return true;
+        }
+        if self.compound(start, end) {
             return true;
         }
         let kind = if ip(bytes) {
@@ -121,6 +124,19 @@ impl Runs<'_> {
             for length in [7, 8, 9, 10, 12].into_iter().filter(|length| *length < end - start) {
                 self.part(AnchorKind::Hash, start, start + length);
             }
+        }
+        true
+    }
+
+    /// Reads the numbers of `1h30m`, or nothing.
+    fn compound(&mut self, start: usize, end: usize) -> bool {
+        if !is_duration(&self.bytes[start..end]) {
+            return false;
+        }
+        let mut at = start;
+        while let Some((length, _)) = piece_of_duration(&self.bytes[at..end]) {
+            self.push(AnchorKind::Number, at, at + length);
+            at += length;
         }
         true
     }
@@ -163,6 +179,17 @@ impl Runs<'_> {
             self.push(AnchorKind::RequestId, start, end);
         } else if self.called || suffixed || has_humps(bytes) {
             self.push(AnchorKind::Identifier, start, end);
+        }
+        self.counted(start, end);
+    }
+
+    /// Records the number of `30req` and of `4.1it`, as a source supports it.
+    fn counted(&mut self, start: usize, end: usize) {
+        if self.parts
+            && !self.bytes[..start].ends_with(b".")
+            && let Some(length) = counted(&self.bytes[start..end])
+        {
+            self.push(AnchorKind::Number, start, start + length);
         }
     }
 
@@ -310,6 +337,7 @@ impl Runs<'_> {
         if letters >= 2 && is_version(&bytes[letters..]) {
             return self.version(start + letters, end);
         }
+        self.counted(start, end);
         self.each(start, end, b".", Self::token_of);
     }
 

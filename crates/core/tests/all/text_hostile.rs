@@ -138,6 +138,9 @@ fn phrases_without_end_are_read_once() {
         ("6 pm-", 1),
         ("5 May 6 pm ", 2),
         ("1 million ", 1),
+        ("Nov 30 09:12:44 2026 ", 3),
+        ("1h30m ", 2),
+        ("1m", 0),
         ("order ABCDEF ", 1),
         ("code is ", 0),
         ("x#L4-L5 ", 0),
@@ -178,7 +181,7 @@ fn piece() -> impl Strategy<Value = String> {
         6 => prop::sample::select(vec![
             "src/main.rs", "a_b", "fooBar", "5433", "1,200", "0.5", "v1.2", "1.2.3", "req-8f41",
             "localhost:5433", "https://ex.com/a?b=1", "2026-11-30T10:00:00Z", "14:05", "ENOENT",
-            "`run it`", "\"a quote\"", "a@b.com", "C:\\x\\y.txt", "8f41c0d", "word", "three", "--flag",
+            "25M", "1h30m", "4.1it/s", "Nov 30 09:12:44 2026", "`run it`", "\"a quote\"", "a@b.com", "C:\\x\\y.txt", "8f41c0d", "word", "three", "--flag",
             "$HOME", "a::b", "f()", "10.0.0.1", "..", "'it is'", "“x y z”", "e.g.", "ABC-12",
         ]).prop_map(str::to_string),
         3 => prop::sample::select(vec![

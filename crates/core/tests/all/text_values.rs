@@ -47,6 +47,15 @@ fn thousands_and_millions_in_words() {
         ("2.5 million", Number, "2.5", true),
         ("3 billion", Number, "3000000000", true),
         ("25k", Number, "2500", false),
+        ("1.2M", Number, "1.2 million", true),
+        ("1.2 million", Number, "1.2M", true),
+        ("4.5M requests", Number, "4,500,000", true),
+        ("4.5M requests", Number, "4.5", true),
+        ("3B", Number, "3 billion", true),
+        ("3B", Number, "3 million", false),
+        ("1.2m", Number, "1.2 million", false),
+        ("1.2MB", Number, "1.2 million", false),
+        ("512M", Number, "512 MB", true),
         ("25kB", Number, "25000", false),
         ("1 million", Number, "1 billion", false),
         ("1 millionaire", Number, "1000000", false),
@@ -54,6 +63,41 @@ fn thousands_and_millions_in_words() {
     let line = "1 million rows, 2 millions, 25k, 3 thousand";
     let found: Vec<_> = anchors(line).map(|anchor| anchor.of(line)).collect();
     assert_eq!(found, ["1 million", "2", "25k", "3 thousand"]);
+}
+
+#[test]
+fn durations_in_two_units_are_numbers() {
+    check(&[
+        ("took 1h30m", Number, "1h", true),
+        ("took 1h30m", Number, "30 minutes", true),
+        ("took 1h 30m", Number, "30m", true),
+        ("took 1d2h3m4.5s", Number, "4.5", true),
+        ("real\t0m12.345s", Number, "12.345s", true),
+        ("real\t0m12.345s", Number, "345", false),
+        ("5ms30µs", Number, "30", true),
+        ("1m30h", Number, "30", false),
+        ("1h30", Number, "30", false),
+    ]);
+    let line = "1h30m, 1h30m15s, ~2m0s, 1h30m-long, req-1h30m, 1h30x";
+    let found: Vec<_> = anchors(line).map(|anchor| anchor.of(line)).collect();
+    let durations = ["1h", "30m", "1h", "30m", "15s", "2m", "0s", "1h", "30m"];
+    assert_eq!(found[..9], durations);
+    assert_eq!(found[9..], ["req-1h30m"]);
+}
+
+#[test]
+fn sources_support_numbers_before_letters() {
+    check(&[
+        ("4.1it/s", Number, "4.1", true),
+        ("4.1it/s", Number, "1", false),
+        ("30req/s", Number, "30", true),
+        ("12ab", Number, "12", false),
+        ("8f41c0d", Number, "8", false),
+        ("2fa", Number, "2", false),
+        ("30req5", Number, "30", false),
+        ("req-30xy", Number, "30", false),
+    ]);
+    assert_eq!(anchors("30req/s and 3D").count(), 0);
 }
 
 #[test]
