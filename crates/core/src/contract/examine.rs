@@ -255,8 +255,8 @@ impl<'a> Examiner<'a> {
         let sought = Sieve::of(of_claims.chain(self.beside.sought()).flat_map(Sought::forms));
         let held = Held::seeking(text, |form| sought.holds(form), note);
         let words = citing.iter().flat_map(|citation| &self.claimed.words[citation.claim]);
-        let words = words.chain(self.beside.words()).copied();
-        let source = Some(Source::new(text, held, words));
+        let beside = self.beside.words().copied();
+        let source = Some(Source::new(text, held, words.copied(), beside));
         Apart { text, identified, source }
     }
 

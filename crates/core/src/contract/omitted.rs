@@ -28,12 +28,16 @@ pub struct Omitted {
     pub span: SpanId,
 }
 
+/// An identifier that only covered spans hold. Kept small: large spans name very many.
 struct Found {
-    omitted: Omitted,
+    /// Where its words begin and end among those of all.
+    words: (u32, u32),
+    /// The place of its span among those that hold some.
+    span: u32,
+    times: u32,
+    kind: AnchorKind,
     /// Whether a user's span holds it.
     user: bool,
-    times: u32,
-    order: usize,
 }
 
 /// How many identifiers of one kind the covered spans hold.
@@ -55,26 +59,26 @@ pub(super) struct Tally {
     pub(super) kinds: Vec<KindCount>,
 }
 
-/// What is known of a form.
-enum Known {
-    /// The summary's text or its claims hold it; the kind under which a covered span does, too.
-    Kept(Option<AnchorKind>),
-    /// Only covered spans hold it.
-    Omitted(Found),
-}
-
 /// Collects the identifiers of the covered spans.
 pub(super) struct Identifiers {
-    known: HashMap<Form, Known>,
-    /// How many of them the summary does not hold.
-    omitted: usize,
+    /// Where each form is told of: first come those that are kept, behind them those that were found.
+    known: HashMap<Form, u32>,
+    /// Of the forms that the summary's text or its claims hold, the kind under which a covered span does.
+    kept: Vec<Option<AnchorKind>>,
+    /// What the summary does not hold, in the order in which it was found.
+    found: Vec<Found>,
+    /// The words of these, one behind the other.
+    words: String,
+    /// The spans that hold them.
+    spans: Vec<SpanId>,
 }
 
 impl Identifiers {
     /// `held`: the forms that the summary's text and its claims hold.
     pub(super) fn new(held: HashSet<Form>) -> Self {
-        let known = held.into_iter().map(|form| (form, Known::Kept(None))).collect();
-        Self { known, omitted: 0 }
+        let kept = vec![None; held.len()];
+        let known = held.into_iter().zip(0..).collect();
+        Self { known, kept, found: Vec::new(), words: String::new(), spans: Vec::new() }
     }
 
     /// Notes an anchor of a covered span.
@@ -87,19 +91,28 @@ impl Identifiers {
         user: bool,
     ) {
         match self.known.entry(form) {
-            Entry::Occupied(mut entry) => match entry.get_mut() {
-                Known::Kept(kind) => drop(kind.get_or_insert(anchor.kind)),
-                Known::Omitted(found) => {
-                    found.times = found.times.saturating_add(1);
-                    found.user |= user;
+            Entry::Occupied(entry) => {
+                let at = *entry.get() as usize;
+                match self.kept.get_mut(at) {
+                    Some(kind) => drop(kind.get_or_insert(anchor.kind)),
+                    None => {
+                        let found = &mut self.found[at - self.kept.len()];
+                        found.times = found.times.saturating_add(1);
+                        found.user |= user;
+                    }
                 }
-            },
-            Entry::Vacant(entry) if self.omitted < TRACKED => {
-                let text = words[..words.floor_char_boundary(LONGEST)].to_owned();
-                let omitted = Omitted { text, kind: anchor.kind, span: span.clone() };
-                let order = self.omitted;
-                entry.insert(Known::Omitted(Found { omitted, user, times: 1, order }));
-                self.omitted += 1;
+            }
+            Entry::Vacant(entry) if self.found.len() < TRACKED => {
+                // So few words of so many identifiers are less than 4 GiB.
+                let at = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
+                entry.insert(at(self.kept.len() + self.found.len()));
+                let from = at(self.words.len());
+                self.words.push_str(&words[..words.floor_char_boundary(LONGEST)]);
+                if self.spans.last() != Some(span) {
+                    self.spans.push(span.clone());
+                }
+                let (words, span) = ((from, at(self.words.len())), at(self.spans.len() - 1));
+                self.found.push(Found { words, span, times: 1, kind: anchor.kind, user });
             }
             Entry::Vacant(_) => {}
         }
@@ -108,32 +121,30 @@ impl Identifiers {
     /// What was found, at most `most` of those left out.
     pub(super) fn finish(self, most: usize) -> Tally {
         let mut kinds: BTreeMap<AnchorKind, (u32, u32)> = BTreeMap::new();
-        let mut found = Vec::with_capacity(self.omitted);
-        for known in self.known.into_values() {
-            match known {
-                Known::Kept(None) => {}
-                Known::Kept(Some(kind)) => {
-                    let (all, kept) = kinds.entry(kind).or_default();
-                    (*all, *kept) = (*all + 1, *kept + 1);
-                }
-                Known::Omitted(omitted) => {
-                    kinds.entry(omitted.omitted.kind).or_default().0 += 1;
-                    found.push(omitted);
-                }
-            }
+        for kind in self.kept.into_iter().flatten() {
+            let (all, kept) = kinds.entry(kind).or_default();
+            (*all, *kept) = (*all + 1, *kept + 1);
+        }
+        for found in &self.found {
+            kinds.entry(found.kind).or_default().0 += 1;
         }
         let kinds = kinds.into_iter();
         let kinds = kinds.map(|(kind, (identifiers, kept))| KindCount { kind, identifiers, kept });
-        let kinds = kinds.collect();
         // What a reader cannot guess and would search for comes first; among its likes, what the
-        // user has named, then what is named often.
-        let worth = |f: &Found| (rank(f.omitted.kind), !f.user, Reverse(f.times), f.order);
+        // user has named, then what is named often, then what comes first.
+        let worth = |f: &Found| (rank(f.kind), !f.user, Reverse(f.times), f.words.0);
+        let mut found = self.found;
         if most > 0 && found.len() > most {
             found.select_nth_unstable_by_key(most - 1, worth);
         }
         found.truncate(most);
         found.sort_by_key(worth);
-        Tally { omitted: found.into_iter().map(|found| found.omitted).collect(), kinds }
+        let omitted = found.into_iter().map(|found| Omitted {
+            text: self.words[found.words.0 as usize..found.words.1 as usize].to_owned(),
+            kind: found.kind,
+            span: self.spans[found.span as usize].clone(),
+        });
+        Tally { omitted: omitted.collect(), kinds: kinds.collect() }
     }
 }
 

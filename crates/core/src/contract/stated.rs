@@ -1,6 +1,6 @@
 //! How a source states what a claim takes from it: flatly, with a reserve, or as a question.
 
-use std::cell::OnceCell;
+use std::cell::Cell;
 use std::ops::Range;
 
 use foldhash::HashMap;
@@ -26,17 +26,31 @@ pub(super) struct Source<'a> {
     /// Whether it hedges anywhere.
     pub(super) hedges: bool,
     asks: bool,
-    /// The telling words of the claims that cite it.
-    sought: Sieve,
-    spoken: OnceCell<Spoken>,
+    /// Its sentences, as far as they are asked for.
+    spoken: Spoken,
+    /// Whether looking at them has been paid for.
+    paid: Cell<bool>,
 }
 
 impl<'a> Source<'a> {
-    /// A source that claims with these telling words cite.
-    pub(super) fn new(text: &'a str, held: Held<'a>, words: impl Iterator<Item = Form>) -> Self {
+    /// A source that claims with these telling words cite, and with which a text is compared that has
+    /// these beside its claims.
+    pub(super) fn new(
+        text: &'a str,
+        held: Held<'a>,
+        of_claims: impl Iterator<Item = Form>,
+        beside: impl Iterator<Item = Form>,
+    ) -> Self {
         let hedges = hedge(text).is_some();
         let asks = memchr::memchr(b'?', text.as_bytes()).is_some();
-        Self { text, held, hedges, asks, sought: Sieve::of(words), spoken: OnceCell::new() }
+        let mut beside = beside.peekable();
+        // A claim asks only whether something else is said than flatly.
+        let spoken = if hedges || asks || beside.peek().is_some() {
+            Spoken::of(text, &Sieve::of(of_claims.chain(beside)))
+        } else {
+            Spoken::default()
+        };
+        Self { text, held, hedges, asks, spoken, paid: Cell::new(false) }
     }
 
     /// Whether it states everything flatly.
@@ -166,10 +180,10 @@ impl<'a> Source<'a> {
         if wanted.len() < 2 {
             return None;
         }
-        let spoken = self.spoken.get_or_init(|| {
+        if !self.paid.replace(true) {
             work.allow(self.text);
-            Spoken::of(self.text, &self.sought)
-        });
+        }
+        let spoken = &self.spoken;
         let mut hits: Vec<u32> =
             wanted.iter().filter_map(|word| spoken.of.get(word)).flatten().copied().collect();
         if !work.allow_looks(hits.len().div_ceil(8)) {

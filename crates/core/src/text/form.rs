@@ -17,30 +17,58 @@ use crate::text::walk::Walk;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Form(u64);
 
-/// A fold of bytes that mixes as it goes: fast on the short words that anchors are.
-struct Mix(u64);
+/// A fold of bytes that mixes eight at a time: fast on the short words that anchors are.
+struct Mix {
+    mixed: u64,
+    /// The bytes that were not mixed in yet, the first in the lowest place, and their bits.
+    waiting: u64,
+    bits: u32,
+}
 
 impl Mix {
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-    /// What a fold begins with, far from the bits of a byte and of a moment's word: else the first of
-    /// them could undo the difference.
-    const WORDS: u64 = 1 << 56;
-    const NUMBERS: u64 = 2 << 56;
-    const MOMENTS: u64 = 3 << 56;
+    /// What a fold begins with.
+    const WORDS: Self = Self::new(1 << 56);
+    const NUMBERS: Self = Self::new(2 << 56);
+    const MOMENTS: Self = Self::new(3 << 56);
+
+    const fn new(beginning: u64) -> Self {
+        // Far from what is folded in: else that could undo the difference.
+        Self { mixed: beginning.wrapping_mul(Self::STEP), waiting: 0, bits: 0 }
+    }
 
     fn byte(&mut self, byte: u8) {
-        self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(Self::STEP).rotate_left(29);
+        self.waiting |= u64::from(byte) << self.bits;
+        self.bits += 8;
+        if self.bits == 64 {
+            self.word(self.waiting);
+            (self.waiting, self.bits) = (0, 0);
+        }
     }
 
     fn word(&mut self, word: u64) {
-        self.0 = (self.0 ^ word).wrapping_mul(Self::STEP).rotate_left(29);
+        self.mixed = (self.mixed ^ word).wrapping_mul(Self::STEP).rotate_left(29);
     }
 
-    fn form(self) -> Form {
-        let mixed = (self.0 ^ (self.0 >> 32)).wrapping_mul(Self::STEP);
+    fn form(mut self) -> Form {
+        // A word that ends is another than the same with zeros behind it.
+        self.word(self.waiting);
+        self.word(u64::from(self.bits));
+        let mixed = (self.mixed ^ (self.mixed >> 32)).wrapping_mul(Self::STEP);
         Form(mixed ^ (mixed >> 29))
     }
+}
+
+/// Eight bytes with the ASCII letters among them in lower case.
+fn lower(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let ascii = !word & (ONES << 7);
+    let low = word & !(ONES << 7);
+    let from_a = low + ONES * (0x80 - u64::from(b'A'));
+    let behind_z = low + ONES * (0x7f - u64::from(b'Z'));
+    let upper = from_a & !behind_z & ascii;
+    word | (upper >> 2)
 }
 
 impl Form {
@@ -55,9 +83,11 @@ impl Form {
     }
 
     fn folded(text: &str, fold: Fold) -> Self {
-        let mut mix = Mix(Mix::WORDS);
+        let mut mix = Mix::WORDS;
         if fold == Fold::Case {
-            text.bytes().for_each(|byte| mix.byte(byte.to_ascii_lowercase()));
+            let (words, rest) = text.as_bytes().as_chunks::<8>();
+            words.iter().for_each(|word| mix.word(lower(u64::from_le_bytes(*word))));
+            rest.iter().for_each(|byte| mix.byte(byte.to_ascii_lowercase()));
             return mix.form();
         }
         for (byte, _) in Folded::new(text.as_bytes(), fold) {
@@ -67,17 +97,17 @@ impl Form {
     }
 
     fn of_moment((word, nanos): Key) -> Self {
-        let mut mix = Mix(Mix::MOMENTS);
+        let mut mix = Mix::MOMENTS;
         mix.word(word);
         mix.word(u64::from(nanos));
         mix.form()
     }
 
     fn number(text: &str) -> Self {
-        let mut mix = Mix(Mix::NUMBERS);
+        let mut mix = Mix::NUMBERS;
         if let Some(value) = number_word(text) {
             mix.byte(b'0' + value % 10);
-            let mut tens = Mix(Mix::NUMBERS);
+            let mut tens = Mix::NUMBERS;
             if value >= 10 {
                 tens.byte(b'0' + value / 10);
                 tens.byte(b'0' + value % 10);
@@ -265,4 +295,29 @@ pub fn forms(text: &str) -> impl Iterator<Item = (Form, Anchor)> + '_ {
 /// The same without the ends of paths, which a search finds without their forms.
 pub(super) fn searchable_forms(text: &str) -> impl Iterator<Item = (Form, Anchor)> + '_ {
     Formed::new(text, Walk::over_source(text).without_tails())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eight_bytes_are_lowered_as_one_by_one() {
+        for first in 0..=u8::MAX {
+            let bytes = std::array::from_fn(|at| first.wrapping_add(at as u8 * 31));
+            let lowered = bytes.map(|byte: u8| byte.to_ascii_lowercase());
+            assert_eq!(lower(u64::from_le_bytes(bytes)).to_le_bytes(), lowered, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn a_word_has_the_same_form_by_the_way_of_each_fold() {
+        for word in ["a", "main.rs", "MAIN.RS.", "eight.rs", "a_longer_Word_of_more", "ü-8"] {
+            let plain = Form::folded(word, Fold::Case);
+            let mut mix = Mix::WORDS;
+            word.bytes().for_each(|byte| mix.byte(byte.to_ascii_lowercase()));
+            assert_eq!(mix.form(), plain, "{word}");
+        }
+        assert_ne!(Form::folded("a", Fold::Case), Form::folded("a\0", Fold::Case));
+    }
 }

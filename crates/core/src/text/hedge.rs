@@ -199,8 +199,8 @@ fn holds(text: &str, range: &Range<usize>, (words, when): Hedge) -> bool {
 fn share(text: &str, at: usize) -> Option<Range<usize>> {
     let head = text.get(at..ceil(text, at + 24))?;
     let digits = head.bytes().take(6).take_while(|b| b.is_ascii_digit() || *b == b'.').count();
-    let whole: f32 = head[..digits].parse().ok().filter(|share| *share < 100.0)?;
     let rest = head[digits..].trim_start_matches(' ').strip_prefix('%')?.trim_start_matches(' ');
+    let whole: f32 = head[..digits].parse().ok().filter(|share| *share < 100.0)?;
     let length = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
     let end = at + head.len() - rest.len() + length;
     (whole >= 0.0 && is_one_of(SHARES, &rest[..length])).then_some(at..end)
@@ -214,10 +214,15 @@ const SHARES: &[&str] = &["sure", "certain", "confident", "positive"];
 /// English; see [`HEDGES`] for what counts and what was left out. One pass over the sentence.
 pub fn hedge(sentence: &str) -> Option<Range<usize>> {
     let bytes = sentence.as_bytes();
+    let by_beginning = &*BY_BEGINNING;
     let (mut at, mut inside) = (0, false);
     // A mark that stands alone opens no code.
     let mut open = true;
     while let Some(&first) = bytes.get(at) {
+        if inside && first.is_ascii_alphanumeric() {
+            at += 1;
+            continue;
+        }
         if first >= 0x80 {
             let letter = sentence[at..].chars().next()?;
             inside = in_word(letter);
@@ -232,7 +237,7 @@ pub fn hedge(sentence: &str) -> Option<Range<usize>> {
         inside = word;
         if begins {
             let second = bytes.get(at + 1).copied().unwrap_or_default();
-            let hedges = &BY_BEGINNING[beginning(first, second)];
+            let hedges = &by_beginning[beginning(first, second)];
             let found = hedges.iter().filter_map(|hedge| {
                 let range = at..at + matched(hedge.0, &sentence[at..])?;
                 holds(sentence, &range, *hedge).then_some(range)

@@ -144,10 +144,15 @@ fn labelled(line: &str) -> bool {
         || words.any(|word| word.ends_with([':', ']']))
 }
 
+/// Whether a line ends in a word that ends no sentence.
+fn ends_open(line: &str) -> bool {
+    let last = line.rsplit(char::is_whitespace).next().unwrap_or_default();
+    is_one_of(OPEN, last.trim_matches(['*', '_', '"', '(', '\'']))
+}
+
 /// Whether a line ends so that its sentence must go on.
 fn is_open(line: &str, next: &str) -> bool {
-    let last = line.rsplit(char::is_whitespace).next().unwrap_or_default();
-    if is_one_of(OPEN, last.trim_matches(['*', '_', '"', '(', '\''])) {
+    if ends_open(line) {
         return true;
     }
     let Some(head) = line.strip_suffix(',') else { return false };
@@ -193,9 +198,14 @@ pub(super) fn wrapped(text: &str, end: usize, next: usize) -> bool {
     let Some(last) = line.chars().next_back() else { return false };
     let closes = |marks: &[char]| last.is_alphanumeric() || marks.contains(&last);
     if !closes(&[',', ')', '"', '\'', '`', '*', '_', '%', ']', '\u{201d}', '\u{2019}'])
-        || !aligned(line, next)
         || words.trim_end().ends_with('|')
     {
+        return false;
+    }
+    // Most lines end here, before the more costly looks.
+    let going = GOING.contains(&begins.trim_end_matches(','));
+    let may_go_on = going || may_go_on(words);
+    if !(may_go_on || last == ',' || ends_open(&line[prefix(line)..])) || !aligned(line, next) {
         return false;
     }
     let line = &line[prefix(line)..];
@@ -203,11 +213,10 @@ pub(super) fn wrapped(text: &str, end: usize, next: usize) -> bool {
     if !speaks(line) && is_code(line) {
         return false;
     }
-    let going = GOING.contains(&begins.trim_end_matches(','));
     let wide = || WIDTH.contains(&line.chars().count()) && !labelled(line);
     is_open(line, words)
         || going
-        || (may_go_on(words)
+        || (may_go_on
             && closes(&[')', '"'])
             && line.split_whitespace().nth(WORDS - 1).is_some()
             && (speaks(line) || wide()))

@@ -9,20 +9,24 @@ const LONGEST: usize = 24;
 struct List {
     words: &'static [&'static str],
     starts: [u16; 129],
+    /// By first byte, a bit for each length that a word has; the last stands for all longer ones.
+    lengths: [u32; 128],
 }
 
 impl List {
     const fn of(words: &'static [&'static str]) -> Self {
         let mut starts = [0; 129];
+        let mut lengths = [0; 128];
         let (mut byte, mut at) = (0, 0);
         while byte < 129 {
             while at < words.len() && (words[at].as_bytes()[0] as usize) < byte {
+                lengths[words[at].as_bytes()[0] as usize] |= length_bit(words[at].len());
                 at += 1;
             }
             starts[byte] = at as u16;
             byte += 1;
         }
-        Self { words, starts }
+        Self { words, starts, lengths }
     }
 
     fn has(&self, word: &[u8]) -> bool {
@@ -33,9 +37,16 @@ impl List {
         else {
             return false;
         };
+        if self.lengths[first] & length_bit(word.len()) == 0 {
+            return false;
+        }
         let words = &self.words[usize::from(from)..usize::from(to)];
         words.iter().any(|entry| entry.as_bytes().eq_ignore_ascii_case(word))
     }
+}
+
+const fn length_bit(length: usize) -> u32 {
+    1 << (if length < 32 { length } else { 31 })
 }
 
 /// Names and terms of prose that are spelled like identifiers. A claim may use them although its

@@ -206,9 +206,39 @@ fn meanings(word: &str) -> u64 {
     let means = |(exact, any): &(&[&str], &[&str])| {
         exact.contains(&word) || any.iter().any(|spelled| spelled.eq_ignore_ascii_case(word))
     };
-    let rows = MEANINGS.iter().enumerate().filter(|(_, row)| means(row));
-    rows.fold(0, |found, (bit, _)| found | 1 << bit)
+    let (mut rows, mut found) = (BEGINNING[usize::from(word.as_bytes()[0])], 0);
+    while rows != 0 {
+        let row = rows.trailing_zeros();
+        if means(&MEANINGS[row as usize]) {
+            found |= 1 << row;
+        }
+        rows &= rows - 1;
+    }
+    found
 }
+
+/// By first byte, the rows with a spelling that begins so.
+static BEGINNING: [u64; 256] = {
+    let mut rows = [0; 256];
+    let mut row = 0;
+    while row < MEANINGS.len() {
+        let (exact, any) = MEANINGS[row];
+        let mut at = 0;
+        while at < exact.len() {
+            rows[exact[at].as_bytes()[0] as usize] |= 1 << row;
+            at += 1;
+        }
+        at = 0;
+        while at < any.len() {
+            let first = any[at].as_bytes()[0];
+            rows[first as usize] |= 1 << row;
+            rows[first.to_ascii_uppercase() as usize] |= 1 << row;
+            at += 1;
+        }
+        row += 1;
+    }
+    rows
+};
 
 #[cfg(test)]
 mod tests {
