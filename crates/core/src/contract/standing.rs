@@ -57,11 +57,12 @@ pub(crate) fn kept_from(
 }
 
 impl SessionState {
-    /// Whether somebody else than this auditor has failed a summary.
+    /// Whether somebody else than this auditor has failed a summary; fails of earlier summaries end with
+    /// the first pass.
     pub(crate) fn failed_by_another(&self, summary: &SpanId, auditor: &Principal) -> bool {
         let own = self.find_summary(summary).and_then(|span| span.summary.as_ref());
         let mut audits = own.into_iter().flat_map(|own| &own.audits);
-        audits.any(|audit| audit.by != *auditor && !audit.pass)
+        audits.any(|audit| audit.by != *auditor && !audit.pass && !audit.inherited)
     }
 }
 

@@ -167,6 +167,8 @@ pub(crate) struct SummaryState {
 pub(crate) struct AuditState {
     pub(crate) by: Principal,
     pub(crate) pass: bool,
+    /// Whether it is a fail of an earlier summary in the same words: the next pass takes it back.
+    pub(crate) inherited: bool,
 }
 
 /// That somebody read a span for a purpose that counts as evidence.

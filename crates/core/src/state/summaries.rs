@@ -65,7 +65,8 @@ impl SessionState {
 
 /// How events about summaries change the state.
 impl SessionState {
-    /// The fails of summaries that say the same over the same spans: another id sheds none of them.
+    /// The fails of summaries that say the same over the same spans: another id sheds none of them
+    /// until somebody passes it.
     fn fails_of(
         &self,
         digest: Digest,
@@ -75,8 +76,10 @@ impl SessionState {
         let same = self.spans.iter().filter(|span| span.digest == digest);
         let same = same.filter_map(|span| span.summary.as_ref());
         let same = same.filter(|own| own.claims == *claims && own.covers == covers);
-        let mut fails: Vec<AuditState> =
-            same.flat_map(|own| &own.audits).filter(|audit| !audit.pass).cloned().collect();
+        let fails = same.flat_map(|own| &own.audits).filter(|audit| !audit.pass);
+        let inherited =
+            |audit: &AuditState| AuditState { by: audit.by.clone(), pass: false, inherited: true };
+        let mut fails: Vec<AuditState> = fails.map(inherited).collect();
         fails.sort_by(|one, other| one.by.cmp(&other.by));
         fails.dedup();
         fails
@@ -166,10 +169,8 @@ impl SessionState {
         }
         if let Some(own) = &mut self.spans[index as usize].summary {
             let (by, pass) = (&recorded.principal, event.pass);
-            match own.audits.iter_mut().find(|audit| audit.by == *by) {
-                Some(audit) => audit.pass = pass,
-                None => own.audits.push(AuditState { by: by.clone(), pass }),
-            }
+            own.audits.retain(|audit| audit.by != *by && !(pass && audit.inherited));
+            own.audits.push(AuditState { by: by.clone(), pass, inherited: false });
         }
         if let Some(key) = shown {
             self.insert_slot(key, Slot::Summary(index));

@@ -225,8 +225,20 @@ fn a_fail_follows_the_same_words() {
     s.by(WORKER).told(plain("U", &["a"]));
     assert_eq!(s.by("other").refuses(replace(&["a"], "U")), None);
     // The auditor may change its mind.
-    assert!(s.by("auditor").audit("T", true).accepted);
-    assert_eq!(s.by("other").refuses(replace(&["a", "b"], "T")), None);
+    let mut changed = s.clone();
+    assert!(changed.by("auditor").audit("T", true).accepted);
+    assert_eq!(changed.by("other").refuses(replace(&["a", "b"], "T")), None);
+    // Whoever has read and passes the new one supersedes the fail; of the old one it stays.
+    s.by("second").read(&["a", "b"], Purpose::Audit);
+    assert!(s.audit("T", true).accepted);
+    let mut used = s.clone();
+    assert_eq!(used.by("other").refuses(replace(&["a", "b"], "T")), None);
+    let refused = s.clone().by("other").refuses(replace(&["a", "b"], "S"));
+    assert_eq!(refused, Some(Why::SummaryNotAccepted));
+    // A fail of its own stays, whoever passes it besides.
+    s.by("third").read(&["a", "b"], Purpose::Audit);
+    assert!(!s.audit("T", false).accepted);
+    assert!(!s.by("second").audit("T", true).accepted);
 }
 
 #[test]
