@@ -38,6 +38,13 @@ FILES = (
     "check_records",
     "check_idempotency",
     "check_hostile",
+    "check_policy",
+    "check_notices",
+    "check_runs",
+    "check_holds",
+    "check_erase",
+    "check_search",
+    "check_turmoil",
     "check_pressure",
     "scenario",
 )

@@ -74,10 +74,65 @@ fn rules(cli: &Cli) {
     complains(&ran, "session_closed");
 }
 
+/// What the retention commands say to people, and how they end.
+fn retention(cli: &Cli) {
+    let tell = |code: i32, line: &str| expect(cli, code, &line.split(' ').collect::<Vec<_>>()).out;
+    let has = |out: &str, words: &[&str]| {
+        words.iter().for_each(|word| assert!(out.contains(word), "{word:?} is not in {out}"));
+    };
+    for line in ["open -s r", "append -s r --id t1 --role tool", "append -s r --id t2 --role tool"]
+    {
+        tell(0, line);
+    }
+    tell(0, "prune -s r t1 t2");
+    let sample = crate::rig::repository().join("ops/samples/policy.json");
+    let sample = sample.to_str().unwrap();
+    has(&tell(0, "policy get"), &["everything is kept for ever", "no hold is in force"]);
+    has(&tell(0, &format!("plan --rules {sample}")), &["no window would change", "policy set"]);
+    let ahead = format!("plan --rules {sample} --now 2126-01-01T00:00:00Z --spans");
+    has(&tell(0, &ahead), &["pruned-tool-output", "notice", "no window would change"]);
+    has(&tell(0, &format!("policy set {sample}")), &["policy-1", "5 rules", "lacuna plan"]);
+    has(
+        &tell(0, "policy get"),
+        &["30d since pruned, and only the newest 1000000000 bytes", "commit"],
+    );
+    let soon = r#"{"rules":[{"id":"soon","match":{"origins":["tool"]},"keep":{"for":"0s"},
+        "notice":"1h","live_handles":"commit"}]}"#;
+    let ran = cli.run_with(soon.as_bytes(), &["policy", "set", "-"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    complains(&expect(cli, 2, &["run", "-s", "r"]), "the whole tenant");
+    has(&tell(0, "run"), &["announced", "lacuna plan tells when"]);
+    has(&tell(0, "expand -s r t1"), &["scheduled", "its removal is announced for"]);
+    has(&tell(0, "policy evaluate -s r t1"), &["rule soon of policy-2", "scheduled"]);
+    has(&tell(0, "hold --sessions r --reason case"), &["h1 holds", "sessions r"]);
+    complains(&expect(cli, 2, &["hold", "-s", "r", "--reason", "x"]), "--sessions r");
+    complains(&expect(cli, 3, &["erase", "-s", "r", "t1", "--reason", "x"]), "h1");
+    complains(&expect(cli, 2, &["erase", "-s", "r", "--reason", "x"]), "--all");
+    has(&tell(0, "plan"), &["held: ", "lacuna release"]);
+    has(&tell(0, "release h1 --reason over"), &["h1 is released"]);
+    has(&tell(0, "erase -s r t1 --reason asked"), &["erased", "1 spans of r"]);
+    has(&tell(0, "erase -s r t1 --reason asked"), &["nothing changed"]);
+    has(&tell(4, "expand -s r t1"), &["lossy", "cause: erasure by cli at", ": asked"]);
+    let now = soon.replace("1h", "0s");
+    assert_eq!(cli.run_with(now.as_bytes(), &["policy", "set", "-"]).code, 0);
+    has(&tell(0, "plan"), &["windows that would change", "lacuna run"]);
+    has(&tell(0, "run"), &["r2 done under policy-3", "removed", "lacuna ledger"]);
+    has(&tell(4, "expand -s r t2"), &["cause: retention run r2, rule soon of policy-3, at"]);
+    has(&tell(0, "ledger"), &["r2, rule soon of policy-3", "erasure", "asked"]);
+    has(&tell(0, "tombstones -s r"), &["r2, rule soon of policy-3", "asked"]);
+    has(
+        &tell(0, "history -s _retention"),
+        &["policy-3 with 1 rules", "h1: case", "r2 done: removed 1"],
+    );
+    complains(&expect(cli, 2, &["policy", "set", "/dev/null"]), "a list of rules");
+    expect(cli, 0, &["verify"]);
+}
+
 #[test]
 fn with_a_journal_opened_directly() {
     let (_folder, cli) = journal();
     rules(&cli);
+    retention(&cli);
 }
 
 #[test]
@@ -85,6 +140,7 @@ fn through_a_daemon() {
     let house = House::start(&current_server());
     record(&house.cli());
     rules(&house.cli());
+    retention(&house.cli());
 }
 
 #[test]
@@ -113,7 +169,7 @@ fn damage_is_found_by_verify_and_by_the_gate() {
     expect(&cli, 0, &["verify"]);
     flip_a_payload_byte(folder.path());
     let ran = expect(&cli, 5, &["verify"]);
-    assert!(ran.out.contains("does not match its digest"), "{}", ran.out);
+    assert!(ran.out.contains("is damaged: it is not what was encrypted"), "{}", ran.out);
     let (code, report) = cli.json(&["verify"]);
     assert_eq!((code, &report["ok"]), (5, &false.into()));
     assert_eq!(report["faults"].as_array().unwrap().len(), 1, "{report}");

@@ -23,10 +23,13 @@ mod refused_starts;
 mod small_broker;
 
 mod away;
+mod interrupted;
 mod kill;
 mod terminate;
 
+mod outside;
 mod permissions;
+mod scrub;
 mod service;
 
 mod transcripts;

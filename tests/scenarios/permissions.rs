@@ -197,7 +197,8 @@ fn workers_have_no_retention_verbs_and_no_journal_verbs_that_change_or_tell() {
         let member = tenants.member("acme", "worker-1").await;
         member.worker.open("s").await;
         let own = "lacuna.v1.acme.worker-1";
-        for verb in ["policy-set", "hold", "release", "run", "erase", "plan"] {
+        let verbs = ["policy-set", "policy-get", "evaluate", "hold", "release"];
+        for verb in verbs.iter().chain(&["plan", "run", "ledger", "erase"]) {
             member.may_not(&format!("{own}.retention.{verb}"), json!({})).await;
         }
         for verb in ["backup", "verify", "sessions", "stats"] {
@@ -208,9 +209,31 @@ fn workers_have_no_retention_verbs_and_no_journal_verbs_that_change_or_tell() {
         let sessions = officer.worker.journal("sessions", json!({})).await;
         assert_eq!(sessions["sessions"], json!(["s"]));
         assert_eq!(officer.worker.verify().await["checked"]["events"], 1);
-        let subject = "lacuna.v1.acme.officer.retention.erase";
-        let reply = officer.worker.ask_bytes(subject, b"{}".to_vec()).await;
+        let retention = "lacuna.v1.acme.officer.retention";
+        let ask = |verb: &str, body: Value| {
+            let body = body.to_string().into_bytes();
+            let (subject, worker) = (format!("{retention}.{verb}"), officer.worker.clone());
+            async move { worker.ask_bytes(&subject, body).await }
+        };
+        let reply = ask("erase", json!({})).await;
         assert!(reply.is_err(), "nothing is erased by an empty request: {reply:?}");
+        let rule = json!({ "id": "all", "keep": { "for": "0s" }, "live_handles": "commit" });
+        let policy = ask("policy-set", json!({ "rules": [rule] })).await.unwrap();
+        assert_eq!(policy["policy"], "policy-1");
+        member.worker.append("s", "a", "words").await;
+        let run = ask("run", json!({})).await.unwrap();
+        assert_eq!(run["removed"]["spans"], 1, "{run}");
+        let found = member.worker.call("s", "expand", json!({ "span": "a" })).await;
+        assert_eq!(
+            (&found["outcome"], &found["cause"]["kind"]),
+            (&json!("lossy"), &json!("retention"))
+        );
+        // Who it was is what the broker vouches for.
+        let request = json!({ "session": "s", "reason": "asked for" });
+        member.worker.append("s", "b", "more words").await;
+        assert_eq!(ask("erase", request).await.unwrap()["removed"]["spans"], 1);
+        let found = member.worker.call("s", "expand", json!({ "span": "b" })).await;
+        assert_eq!(found["cause"]["by"], "officer", "{found}");
     });
 }
 

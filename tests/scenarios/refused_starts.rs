@@ -57,13 +57,13 @@ fn a_journal_of_a_newer_format() {
     let (code, log) = refused(&house.journal(), &["--nats", &house.url()]);
     assert_eq!(code, 1, "{log}");
     // By name and version: which format, which release, what it can read.
-    assert!(log.contains("format 7") && log.contains("reads up to 1"), "{log}");
+    assert!(log.contains("format 7") && log.contains("reads up to 2"), "{log}");
     assert!(log.contains(concat!("lacuna ", env!("CARGO_PKG_VERSION"))), "{log}");
     let ran = Cli::journal(&house.journal()).run(&["verify"]);
     assert_eq!(ran.code, 1);
     assert!(ran.err.contains("format 7"), "{}", ran.err);
     // It was refused, not changed.
-    set_format(&house.journal(), 1);
+    set_format(&house.journal(), 2);
     house.start_daemon();
     assert_eq!(house.cli().done(&["verify"])["ok"], true);
 }

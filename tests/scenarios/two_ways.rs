@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::rig::{Cli, House, current_server};
 
 /// Fields that differ between two journals that hold the same, whatever the way.
-const OF_THE_JOURNAL: [&str; 10] = [
+const OF_THE_JOURNAL: [&str; 13] = [
     "journal",
     "at",
     "recorded_at",
@@ -19,9 +19,12 @@ const OF_THE_JOURNAL: [&str; 10] = [
     "hash",
     "command_id",
     "dir",
+    "set_at",
+    "placed_at",
+    "effective_now",
 ];
 /// Figures about a process: a daemon keeps running where a command opens and closes.
-const OF_THE_PROCESS: [&str; 12] = [
+const OF_THE_PROCESS: [&str; 13] = [
     "snapshots",
     "file_bytes",
     "commits",
@@ -34,6 +37,8 @@ const OF_THE_PROCESS: [&str; 12] = [
     "rows",
     "bytes",
     "packs",
+    // A journal that is opened directly has none.
+    "scrub",
 ];
 
 /// The reply without what differs between two journals that hold the same.
@@ -61,6 +66,12 @@ const SPANS: &str = r#"[
     {"id":"result","role":"tool","origin":"tool","kind":"tool_result","answers":"call",
      "content_b64":"AAECAwT/","turn":2},
     {"role":"user","origin":"user","content":"thanks","labels":{"mood":"good"},"turn":3}]"#;
+
+/// Tool output goes once it is pruned, all else is kept.
+const POLICY: &str = r#"[
+    {"id":"tools","match":{"origins":["tool"],"pruned":true},"keep":{"max_spans":0},
+     "live_handles":"commit"},
+    {"id":"rest","keep":{"forever":true}}]"#;
 
 /// Every command that has a reply, in an order that makes sense: input, arguments, exit code.
 fn commands(claims: &str, backup: &str) -> Vec<(&'static str, Vec<String>, i32)> {
@@ -103,6 +114,37 @@ fn commands(claims: &str, backup: &str) -> Vec<(&'static str, Vec<String>, i32)>
         ("", split("tombstones -s s"), 0),
         ("", split("history -s s"), 0),
         ("", split("history -s s --from 3 --limit 4"), 0),
+        ("", split("policy get"), 0),
+        ("", split("policy evaluate -s s a"), 0),
+        ("", split("plan"), 0),
+        (POLICY, split("policy set -"), 0),
+        ("", split("policy get"), 0),
+        ("", split("policy evaluate -s s b"), 0),
+        ("", split("policy evaluate -s s nobody"), 4),
+        ("", split("policy evaluate -s elsewhere --origin tool --pruned"), 0),
+        ("", split("prune -s s result"), 0),
+        ("", split("hold --sessions s* --kind message --kind tool_call --reason case"), 0),
+        ("", split("policy get"), 0),
+        ("", split("plan"), 0),
+        (POLICY, split("plan --rules - --now 2100-01-01T00:00:00Z"), 0),
+        ("", split("run"), 0),
+        ("", split("expand -s s result"), 4),
+        ("", split("erase -s s a --reason asked"), 3),
+        ("", split("erase -s s --reason asked"), 2),
+        ("", split("release h1 --reason over"), 0),
+        ("", split("release h1 --reason over"), 2),
+        ("", split("run --unlimited"), 0),
+        ("", split("erase -s s a --reason asked"), 0),
+        ("", split("erase -s s a --reason asked"), 0),
+        ("", split("expand -s s a"), 4),
+        ("", split("erase -s s --all --reason asked"), 0),
+        ("", split("erase -s nowhere --all --reason asked"), 4),
+        ("", split("ledger"), 0),
+        ("", split("ledger --limit 1"), 0),
+        ("", split("ledger --from 1000"), 0),
+        ("", split("tombstones -s s"), 0),
+        ("", split("explain -s s a"), 0),
+        ("", split("history -s _retention"), 0),
         ("", split("close -s s"), 0),
         ("", split("close -s s"), 0),
         ("", split("sessions"), 0),

@@ -7,6 +7,7 @@ mod jetstream;
 mod lacuna;
 mod load;
 mod report;
+mod retention;
 mod text;
 
 use std::path::PathBuf;
@@ -53,12 +54,24 @@ enum Command {
         #[arg(long, default_value_t = 20)]
         rounds: usize,
     },
+    /// Remove a tenth of many spans while appends go on, then nine tenths
+    Retention {
+        /// Spans recorded first
+        #[arg(long, default_value_t = 1_000_000)]
+        spans: usize,
+        /// How those to remove lie among the others
+        #[arg(long, value_enum, default_value = "scattered")]
+        lie: retention::Lie,
+    },
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
     let (quick, in_flight, json, nats_server) = match Args::parse().command {
         Command::Contract { text, rounds } => return contract::run(text.as_deref(), rounds.max(1)),
+        Command::Retention { spans, lie } => {
+            return retention::run(spans.max(10_000), lie);
+        }
         Command::Compare { quick, in_flight, json, nats_server } => {
             (quick, in_flight, json, nats_server)
         }

@@ -5,8 +5,8 @@ use lacuna_wire::session::{
     ContradictReply, ContradictRequest, DurabilityReply, DurabilityRequest, ExpandReply,
     ExpandRequest, ExplainReply, ExplainRequest, HistoryReply, HistoryRequest, OpenReply,
     OpenRequest, PruneReplyBody, PruneRequest, ResolveRequest, RestoreReply, RestoreRequest,
-    SuggestReply, SuggestRequest, SummarizeReply, SummarizeRequest, TombstonesReply,
-    TombstonesRequest, VersionReply, WindowReply, WindowRequest,
+    SearchReply, SearchRequest, SuggestReply, SuggestRequest, SummarizeReply, SummarizeRequest,
+    TombstonesReply, TombstonesRequest, VersionReply, WindowReply, WindowRequest,
 };
 
 use crate::{ClientError, Session};
@@ -68,6 +68,8 @@ questions! {
     window("window"): WindowRequest => WindowReply;
     /// Asks for prunes that are reversible now.
     suggest("suggest"): SuggestRequest => SuggestReply;
+    /// Searches contents; the verdict says what an empty result means.
+    search("search"): SearchRequest => SearchReply;
     /// Asks what happened to a span.
     explain("explain"): ExplainRequest => ExplainReply;
     /// Asks which copies exist.

@@ -14,12 +14,14 @@ mod event;
 mod block;
 mod compress;
 mod pack;
+mod seal;
 mod snapshot;
 
 pub use block::{Block, BlockBuilder, block_hash};
 pub use body::{decode_claims, encode_claims};
 pub use error::CodecError;
 pub use event::{decode_event, encode_event, event_hash, peek_session};
-pub use pack::{Pack, PackBuilder};
+pub use pack::{Pack, PackBuilder, PackHeader};
 pub use registry::{KINDS, Kind};
+pub use seal::Seal;
 pub use snapshot::{SNAPSHOT_FORMAT, decode_snapshot, encode_snapshot};

@@ -28,7 +28,7 @@ kinds! {
     SUMMARY_RECORDED = 3, 2, "summary-recorded";
     PRUNE_EXECUTED = 4, 1, "prune-executed";
     PRUNE_REJECTED = 5, 1, "prune-rejected";
-    LOSSY_COMMITTED = 6, 1, "lossy-committed";
+    LOSSY_COMMITTED = 6, 2, "lossy-committed";
     SPAN_RESTORED = 7, 1, "span-restored";
     SPAN_READ = 8, 1, "span-read";
     CONTRADICTION_NOTED = 9, 1, "contradiction-noted";
@@ -36,6 +36,12 @@ kinds! {
     SESSION_CLOSED = 11, 1, "session-closed";
     SUMMARY_AUDITED = 12, 1, "summary-audited";
     ALERT_RAISED = 13, 1, "alert-raised";
+    POLICY_SET = 14, 1, "policy-set";
+    HOLD_PLACED = 15, 1, "hold-placed";
+    HOLD_RELEASED = 16, 1, "hold-released";
+    NOTICE_GIVEN = 17, 1, "notice-given";
+    RUN_OPENED = 18, 1, "run-opened";
+    RUN_CLOSED = 19, 1, "run-closed";
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::{AuditNote, Claim, Contract, Digest, NewSpan, PruneMode, Purpose, SpanId};
+use crate::event::{Match, Rule, RunEnd, RunTally};
+use crate::{AuditNote, Claim, Contract, Digest, NewSpan, PruneMode, Purpose, SpanId, SpanIndex};
 
 /// A change that a client asks for in one session.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +55,79 @@ pub enum Command {
     },
     /// End the session: it stays readable and takes no more commands.
     Close,
+    /// Set the tenant's policy.
+    SetPolicy {
+        /// Its rules, in order.
+        rules: Vec<Rule>,
+    },
+    /// Hold payloads of the tenant.
+    PlaceHold {
+        /// What to hold.
+        matches: Match,
+        /// Why.
+        reason: String,
+    },
+    /// End a hold.
+    ReleaseHold {
+        /// Its number.
+        hold: u32,
+        /// Why.
+        reason: String,
+    },
+    /// Begin a retention run. Sent by the runtime itself, as are the next three.
+    OpenRun(OpenRun),
+    /// End a retention run.
+    CloseRun(CloseRun),
+    /// Announce removals, of those of these spans that are to be announced when this is decided.
+    GiveNotice {
+        /// The spans.
+        spans: Vec<Due>,
+    },
+    /// Remove payloads, of those of these spans that are to go when this is decided.
+    Remove {
+        /// The spans.
+        spans: Vec<Due>,
+    },
+    /// Erase payloads at once.
+    Erase {
+        /// The spans; none for all.
+        spans: Option<Vec<SpanId>>,
+        /// Spans recorded behind this journal position are not meant by all.
+        cut: u64,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A span whose time is over, or nearly, as a run found it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Due {
+    /// The span.
+    pub span: SpanIndex,
+    /// Whether it is no longer among the newest of its session, at the run's cut.
+    pub displaced: bool,
+}
+
+/// Begin a retention run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenRun {
+    /// Spans recorded behind this journal position are not looked at.
+    pub cut: u64,
+    /// Whether it may remove any share of the tenant's spans.
+    pub unlimited: bool,
+}
+
+/// End a retention run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CloseRun {
+    /// Its number.
+    pub run: u32,
+    /// How it ended.
+    pub end: RunEnd,
+    /// What it did.
+    pub tally: RunTally,
+    /// What to tell a person, if it did not go through.
+    pub alert: Option<String>,
 }
 
 /// Begin a session.

@@ -2,7 +2,9 @@
 //! journal, within which limits, and what reading the stored copies back has shown.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use crate::retention::RetentionState;
 use crate::{CommandStamp, Examination, Principal, SessionKey, SpanId, Timestamp};
 
 /// Everything impure that a decision needs, gathered beforehand.
@@ -26,6 +28,8 @@ pub struct Context {
     pub evidence: HashMap<SpanId, CopyEvidence>,
     /// What the contents of the spans have shown, for a command that records a summary.
     pub examination: Option<Examination>,
+    /// The tenant's retention; none where it never set a policy nor placed a hold.
+    pub retention: Option<Arc<RetentionState>>,
 }
 
 /// What the runtime has just established about one span's copy.
@@ -37,17 +41,24 @@ pub struct CopyEvidence {
     pub provenance: Result<(), String>,
     /// Until when the copy lives under the policy in force; none: for ever.
     pub durable_until: Option<Timestamp>,
+    /// Whether its store gave no answer: existence is not established, and neither is a loss.
+    pub unanswered: bool,
 }
 
 impl CopyEvidence {
     /// A copy in the journal itself that was read back whole.
     pub fn verified() -> Self {
-        Self { existence: Ok(()), provenance: Ok(()), durable_until: None }
+        Self { existence: Ok(()), provenance: Ok(()), durable_until: None, unanswered: false }
     }
 
     /// No copy, in a place that can tell so.
     pub fn missing(found: impl Into<String>) -> Self {
-        Self { existence: Err(found.into()), provenance: Ok(()), durable_until: None }
+        Self { existence: Err(found.into()), ..Self::verified() }
+    }
+
+    /// A store that gave no answer about its copy, and why.
+    pub fn unanswered(why: impl Into<String>) -> Self {
+        Self { unanswered: true, ..Self::missing(why) }
     }
 }
 

@@ -26,6 +26,22 @@ impl Digest {
     }
 }
 
+/// A digest in the making, for bytes that are never all in memory.
+#[derive(Debug, Default)]
+pub struct Digesting(blake3::Hasher);
+
+impl Digesting {
+    /// Takes the next bytes.
+    pub fn take(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The digest of everything taken.
+    pub fn finish(&self) -> Digest {
+        Digest(*self.0.finalize().as_bytes())
+    }
+}
+
 /// The value of one lower-case hex digit.
 pub(crate) fn hex_value(byte: u8) -> Option<u8> {
     match byte {

@@ -26,12 +26,13 @@ mod decide;
 mod finding;
 mod gate;
 mod refusal;
+pub mod retention;
 mod suggest;
 
 pub mod render;
 
 pub use budget::Budget;
-pub use command::{Audit, Command, Open, Prune, Summarize};
+pub use command::{Audit, CloseRun, Command, Due, Open, OpenRun, Prune, Summarize};
 pub use context::{Context, CopyEvidence, Limits};
 pub use contract::{
     Apart, ClaimFacts, Examination, Examiner, KindCount, Omitted, SourceFacts, TextRange,
@@ -41,10 +42,10 @@ pub use decide::{
     AppendedSpan, AuditReply, Decision, PruneReply, Reply, SUMMARY_ATTEMPTS, SpanVerdict,
     SummaryReply, Verdict, decide, reply_again,
 };
-pub use digest::{Digest, InvalidDigest};
+pub use digest::{Digest, Digesting, InvalidDigest};
 pub use event::{
     Alert, AuditNote, Cause, Check, Claim, ClaimOrigin, ClaimSource, CommandStamp, Contract, Cost,
-    Event, PruneMode, Purpose, Recorded, RejectReason, StoredClaims, SummaryStatus,
+    Event, Match, PruneMode, Purpose, Recorded, RejectReason, StoredClaims, SummaryStatus,
 };
 pub use finding::{Finding, FindingCode};
 pub use gate::{Gate, check, gate};
@@ -56,7 +57,9 @@ pub use refusal::Refusal;
 pub use span::{
     Content, NewSpan, Origin, Role, Source, SpanKind, Storage, TokensFrom, estimate_tokens,
 };
-pub use stand_in::{replaced_text, shared_stub_text, stub_text, tombstone_text, withheld_text};
+pub use stand_in::{
+    replaced_text, shared_stub_text, stub_text, tombstone_text, unreadable_text, withheld_text,
+};
 pub use state::{
     DirectiveState, Entry, EntryKind, Outcome, SessionState, SpanIndex, SpanState, Tombstone,
 };

@@ -52,6 +52,14 @@ pub enum Refusal {
         /// What was found.
         why: String,
     },
+    /// The store that holds a span's content gave no answer: nothing is known, and nothing is lost.
+    #[error("{span} cannot be read now: {why}; this says nothing about its copy, so try again")]
+    Unanswered {
+        /// The span.
+        span: SpanId,
+        /// Which store, and what came instead of an answer.
+        why: String,
+    },
     /// A limit is exceeded.
     #[error("{what}: {given} is over the limit of {limit}; {advice}")]
     TooLarge {
@@ -63,6 +71,17 @@ pub enum Refusal {
         limit: u64,
         /// What to do.
         advice: &'static str,
+    },
+    /// A hold keeps spans that were to go.
+    #[error(
+        "{} stays: {} {} it; release the hold first, or leave the span out",
+        list(.spans), list(.holds), if .holds.len() == 1 { "keeps" } else { "keep" }
+    )]
+    Held {
+        /// The spans.
+        spans: Vec<SpanId>,
+        /// The holds, as the wire contract names them.
+        holds: Vec<String>,
     },
     /// The change would break the window's own rules.
     #[error("{message}")]
@@ -88,16 +107,18 @@ impl Refusal {
             Self::CommandIdReused => "command_id_reused",
             Self::HandleMismatch { .. } => "handle_mismatch",
             Self::NotRecoverable { .. } => "not_recoverable",
+            Self::Unanswered { .. } => "unavailable",
             Self::TooLarge { .. } => "too_large",
+            Self::Held { .. } => "not_permitted",
             Self::ContractViolation { .. } => "contract_violation",
         }
     }
 }
 
 /// Names the first few ids and counts the rest.
-pub(crate) fn list(ids: &[SpanId]) -> String {
+pub(crate) fn list(ids: &[impl ToString]) -> String {
     const SHOWN: usize = 8;
-    let mut text = ids.iter().take(SHOWN).map(SpanId::as_str).collect::<Vec<_>>().join(", ");
+    let mut text = ids.iter().take(SHOWN).map(ToString::to_string).collect::<Vec<_>>().join(", ");
     if ids.len() > SHOWN {
         text.push_str(&format!(" and {} more", ids.len() - SHOWN));
     }

@@ -34,6 +34,11 @@ pub fn withheld_text(span: &SpanId, bytes: u64, reason: &str) -> String {
     format!("[{span}: withheld, {bytes} bytes never stored: {reason}]")
 }
 
+/// What stands for a live span whose content cannot be read now.
+pub fn unreadable_text(handle: &Handle, why: &str) -> String {
+    format!("[{handle}: cannot be read now, not lost: {why}]")
+}
+
 /// The tokens of a stand-in. Hex and ids tokenise badly, about three bytes a token.
 pub(crate) fn stand_in_tokens(text: &str) -> u32 {
     u32::try_from(text.len().div_ceil(3)).unwrap_or(u32::MAX)

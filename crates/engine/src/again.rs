@@ -5,9 +5,12 @@
 use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use lacuna_core::retention::RetentionState;
 use lacuna_core::{Command, Recorded, Refusal, SessionNo, SessionState, Timestamp, reply_again};
 use lacuna_store::{Store, StoreError};
 
+use crate::external::Stores;
+use crate::retention::stream_of;
 use crate::{Callback, Done, EngineError, Request, evidence};
 
 /// Resent commands that may wait; further ones are answered `overloaded`.
@@ -30,9 +33,9 @@ pub(crate) struct Again(Sender<Resent>);
 impl Again {
     /// The place to hand resent commands in, and what answers them: run it on a thread. It ends
     /// when the place is gone.
-    pub(crate) fn new(store: Arc<Store>) -> (Self, Answerer) {
+    pub(crate) fn new(store: Arc<Store>, stores: Stores) -> (Self, Answerer) {
         let (sender, inbox) = bounded(WAITING);
-        (Self(sender), Answerer { store, inbox, folded: None })
+        (Self(sender), Answerer { store, stores, inbox, folded: None })
     }
 
     /// Hands one in. Never blocks.
@@ -48,6 +51,7 @@ impl Again {
 /// Answers resent commands, one after the other.
 pub(crate) struct Answerer {
     store: Arc<Store>,
+    stores: Stores,
     inbox: Receiver<Resent>,
     /// The state that the last answer was folded to: a backlog comes in the order in which it was
     /// first sent, so the next one goes on from here.
@@ -72,21 +76,41 @@ impl Answerer {
         let command = &resent.request.command;
         // Only the replies of these speak of the state before them.
         let before = match command {
-            Command::Prune(_) | Command::Summarize(_) | Command::Audit(_) => {
-                self.state_at(resent.session, resent.version - 1)?.cloned()
-            }
+            Command::Prune(_)
+            | Command::Summarize(_)
+            | Command::Audit(_)
+            | Command::Erase { .. } => self.state_at(resent.session, resent.version - 1)?.cloned(),
             _ => None,
         };
         let examination = match (command, &before) {
             (Command::Summarize(summarize), Some(before)) => {
-                Some(evidence::examine(&self.store, before, summarize, None)?)
+                Some(evidence::examine(&self.store, Some(&self.stores), before, summarize, None)?)
             }
             _ => None,
         };
+        let retention = match command {
+            Command::Append { .. } => self.retention_at(&resent.request, events[0].at)?,
+            _ => None,
+        };
         let after = self.state_at(resent.session, last)?.ok_or_else(reused)?;
-        let reply = reply_again(command, before.as_ref(), after, &events, examination.as_ref())
+        let facts = examination.as_ref();
+        let retention = retention.as_deref();
+        let reply = reply_again(command, before.as_ref(), after, &events, facts, retention)
             .ok_or_else(reused)?;
         Ok(Done { reply, again: true })
+    }
+
+    /// The tenant's retention as it was at this moment: replies to appends tell how long copies live.
+    fn retention_at(
+        &self,
+        request: &Request,
+        at: Timestamp,
+    ) -> Result<Option<Arc<RetentionState>>, StoreError> {
+        let Some(stream) = self.store.session(&stream_of(&request.session.tenant))? else {
+            return Ok(None);
+        };
+        let state = self.store.load_at(stream, u64::MAX, at)?;
+        Ok(state.and_then(|state| state.retention().cloned()))
     }
 
     /// The events that this very request made: same id, same fingerprint.

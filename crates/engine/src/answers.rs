@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::EngineError;
+use crate::copies::{Copies, Copy, is_outside};
+use lacuna_core::retention::RetentionState;
 use lacuna_core::{
     Address, Claim, Digest, DirectiveNo, Examination, Finding, Outcome, Refusal, SessionState,
     SpanId, SpanState, Storage, Timestamp,
 };
-use lacuna_store::{PayloadReader, StoreError};
-
-use crate::evidence::read_back;
 
 /// A part of a span's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +43,10 @@ pub struct Expanded {
     pub outcome: Outcome,
     /// The content asked for, where the outcome has one.
     pub content: Option<Slice>,
+    /// When the removal of the span comes, if that is announced.
+    pub erases_at: Option<Timestamp>,
+    /// The tenant's retention that the answer rests on.
+    pub retention: Arc<RetentionState>,
 }
 
 /// What the durability index says of one span.
@@ -54,10 +58,23 @@ pub struct SpanDurability {
     pub outcome: Outcome,
     /// BLAKE3 of its content, if the session recorded it.
     pub digest: Option<Digest>,
-    /// When the journal's copy was last read back whole: now, if it is there.
+    /// Where its copy is, unless it has none any more.
+    pub copy: Option<CopyAt>,
+    /// Until when it surely lives; none for ever where there is one.
+    pub durable_until: Option<Timestamp>,
+    /// The holds that keep it, as the wire contract names them.
+    pub holds: Vec<String>,
+}
+
+/// A copy of a span's content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopyAt {
+    /// The external store that holds it; none for the journal itself.
+    pub store: Option<String>,
+    /// When it was last read back whole, as far as is known: now, if it could be read.
     pub verified_at: Option<Timestamp>,
-    /// Whether the copy is there.
-    pub stored: bool,
+    /// Why it could not be read now, if its store gave no answer.
+    pub unanswered: Option<String>,
 }
 
 /// What a summary says and leaves out.
@@ -111,34 +128,55 @@ pub(crate) fn directive_outcome(state: &SessionState, spans: &[SpanId]) -> Outco
     alike.into_iter().find(|&outcome| all(outcome)).unwrap_or(Outcome::Recoverable)
 }
 
-/// Reads the part of a span's content that was asked for. Err: the copy is not there, and why.
-pub(crate) fn slice(
-    payloads: &mut PayloadReader,
-    span: &SpanState,
+/// Reads the part of a span's content that was asked for, about as long as that. Otherwise what was found
+/// instead; never [`Copy::Whole`].
+pub(crate) fn slice<'a>(
+    copies: &mut Copies<'a>,
+    span: &'a SpanState,
     offset: u64,
     limit: u64,
-) -> Result<Result<Slice, String>, StoreError> {
-    let content = match read_back(payloads, span)? {
-        Ok(content) => content,
-        Err(found) => return Ok(Err(found)),
+) -> Result<Result<Slice, Copy>, EngineError> {
+    // A little more, to see where characters end.
+    let wanted = offset..offset.saturating_add(limit).saturating_add(4);
+    let content = match copies.read_part(span, wanted)? {
+        Copy::Whole(content) => content,
+        other => return Ok(Err(other)),
     };
-    let total = content.len();
-    let start = usize::try_from(offset).unwrap_or(usize::MAX).min(total);
     let length = usize::try_from(limit).unwrap_or(usize::MAX);
-    let mut end = start.saturating_add(length).min(total);
-    // Text is cut between characters, so that every part of it is text again.
-    if let Ok(text) = std::str::from_utf8(&content)
-        && text.is_char_boundary(start)
-    {
-        let cut = text.floor_char_boundary(end);
-        if cut > start {
-            end = cut;
-        }
+    let total = span.bytes;
+    if is_outside(span) {
+        let start = offset.min(total);
+        let bytes = content[..cut(&content, length)].to_vec();
+        return Ok(Ok(Slice { offset: start, bytes, total }));
     }
-    Ok(Ok(Slice { offset: start as u64, bytes: content[start..end].to_vec(), total: total as u64 }))
+    let start = usize::try_from(offset).unwrap_or(usize::MAX).min(content.len());
+    let rest = &content[start..];
+    // Text is cut between characters, so that every part of it is text again.
+    let text = std::str::from_utf8(&content).is_ok();
+    let end = if text { cut(rest, length) } else { length.min(rest.len()) };
+    Ok(Ok(Slice { offset: start as u64, bytes: rest[..end].to_vec(), total }))
 }
 
-/// Whether the journal itself should hold a copy of this span now.
-pub(crate) fn stored_here(state: &SessionState, span: &SpanState) -> bool {
-    span.storage == Storage::Journal && state.outcome(span) != Outcome::Lossy
+/// Where to cut these bytes so that they are about as long as this, between characters if they are text.
+fn cut(bytes: &[u8], length: usize) -> usize {
+    if bytes.len() <= length {
+        return bytes.len();
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        // The part ends within a character.
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return length,
+    };
+    match text.floor_char_boundary(length) {
+        0 => length,
+        end => end,
+    }
+}
+
+/// Whether there should be a copy of this span now, here or in an external store.
+pub(crate) fn is_kept(state: &SessionState, span: &SpanState) -> bool {
+    !matches!(span.storage, Storage::Withheld { .. }) && state.outcome(span) != Outcome::Lossy
 }

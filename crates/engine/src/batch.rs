@@ -8,7 +8,7 @@ use lacuna_core::{
     Command, CommandStamp, Content, Digest, Event, Principal, Recorded, Reply, SessionKey,
     SessionNo, SessionState, Timestamp,
 };
-use lacuna_store::{Commit, Head, StoreError};
+use lacuna_store::{Commit, Head, Loss, Removal, StoreError};
 
 use crate::{Callback, Done, EngineError};
 
@@ -25,6 +25,10 @@ pub(crate) struct Batch {
     opened: Vec<(SessionKey, SessionNo)>,
     payloads: Vec<(u64, Arc<[u8]>)>,
     payload_bytes: usize,
+    /// The lossy commitments, for the tenants' ledgers.
+    losses: Vec<Loss>,
+    removal: Option<Removal>,
+    residues: Vec<(u64, Vec<u8>)>,
     replies: Replies,
 }
 
@@ -45,6 +49,9 @@ impl Batch {
             opened: Vec::new(),
             payloads: Vec::new(),
             payload_bytes: 0,
+            losses: Vec::new(),
+            removal: None,
+            residues: Vec::new(),
             replies: Vec::new(),
         }
     }
@@ -89,6 +96,11 @@ impl Batch {
     ) -> Result<(), StoreError> {
         for event in events {
             let recorded = self.seal(state.number, state.version + 1, state.head, author, event)?;
+            if let Event::LossyCommitted(event) = &recorded.event {
+                let (tenant, session) = (state.key.tenant.clone(), state.number);
+                let spans = event.spans.len() as u64;
+                self.losses.push(Loss { tenant, seq: recorded.seq, session, spans });
+            }
             state.evolve(&recorded);
         }
         Ok(())
@@ -163,6 +175,12 @@ impl Batch {
         Ok(())
     }
 
+    /// Takes payloads out in the same transaction, and keeps residues of some.
+    pub(crate) fn remove(&mut self, removal: Removal, residues: Vec<(u64, Vec<u8>)>) {
+        self.removal = Some(removal);
+        self.residues = residues;
+    }
+
     /// The commit, and the replies to send once it is durable.
     pub(crate) fn finish(self) -> (Commit, Replies) {
         let commit = Commit {
@@ -177,6 +195,9 @@ impl Batch {
             sessions: self.touched.into_iter().collect(),
             opened: self.opened,
             payloads: self.payloads,
+            losses: self.losses,
+            removal: self.removal,
+            residues: self.residues,
             snapshots: Vec::new(),
         };
         (commit, self.replies)

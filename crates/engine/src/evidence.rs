@@ -10,31 +10,24 @@ use lacuna_core::{
     CopyEvidence, Examination, Examiner, SessionState, SpanId, SpanIndex, Storage, Summarize,
     wanted,
 };
-use lacuna_store::{PayloadReader, Store, StoreError, Stored};
+use lacuna_store::Store;
+
+use crate::EngineError;
+use crate::copies::{Copies, Copy, unanswered};
+use crate::external::Stores;
 
 /// Reads the copies of these spans back, in the order of recording, so that neighbours share packs.
-pub(crate) fn gather(
-    store: &Store,
-    state: &SessionState,
-    spans: &[SpanId],
-) -> Result<HashMap<SpanId, CopyEvidence>, StoreError> {
-    let mut known: Vec<_> = spans.iter().filter_map(|id| state.find(id)).collect();
+pub(crate) fn gather<'a>(
+    copies: &mut Copies<'a>,
+    state: &'a SessionState,
+    spans: impl IntoIterator<Item = &'a SpanId>,
+) -> Result<HashMap<SpanId, CopyEvidence>, EngineError> {
+    let mut known: Vec<_> = spans.into_iter().filter_map(|id| state.find(id)).collect();
     known.sort_by_key(|span| span.seq);
     known.dedup_by_key(|span| span.seq);
-    let mut payloads = store.payloads()?;
     let mut evidence = HashMap::with_capacity(known.len());
     for span in known {
-        let found = match &span.storage {
-            Storage::Journal => stored(payloads.read_span(span)?),
-            Storage::Withheld { reason } => {
-                CopyEvidence::missing(format!("its content was withheld, never stored: {reason}"))
-            }
-            Storage::External { store, .. } => {
-                let why = format!("no external store {store:?} is configured here");
-                CopyEvidence { provenance: Err(why.clone()), ..CopyEvidence::missing(why) }
-            }
-        };
-        evidence.insert(span.id.clone(), found);
+        evidence.insert(span.id.clone(), copies.evidence(span)?);
     }
     Ok(evidence)
 }
@@ -50,17 +43,21 @@ pub(crate) fn examined_bytes(state: &SessionState, summarize: &Summarize) -> u64
 const AT_ONCE: u64 = 4 << 20;
 /// From this many bytes on more than one thread takes them apart: with fewer that is not worth waking one.
 const SHARED: u64 = 256 << 10;
+/// External contents that are larger are not taken into memory.
+const LARGEST: u64 = 64 << 20;
 /// The most threads that one summary takes.
 const THREADS: usize = 4;
 
-/// Examines a summary: reads what it covers and cites back, some spans at once. `omitted`: how many of
-/// the identifiers left out to tell, if not as many as a reply does.
+/// Examines a summary: reads what it covers and cites back, some spans at once. `stores`: the external
+/// ones, where they may be waited for. `omitted`: how many of the identifiers left out to tell, if not as
+/// many as a reply does.
 pub(crate) fn examine(
     store: &Store,
+    stores: Option<&Stores>,
     state: &SessionState,
     summarize: &Summarize,
     omitted: Option<usize>,
-) -> Result<Examination, StoreError> {
+) -> Result<Examination, EngineError> {
     let mut examiner = Examiner::new(state, summarize);
     let wanted = examiner.wanted().to_vec();
     let mut rest = wanted.as_slice();
@@ -73,7 +70,7 @@ pub(crate) fn examine(
         let (now, later) = rest.split_at(fits.count().max(1));
         rest = later;
         let threads = if bytes < SHARED { 1 } else { THREADS };
-        let contents = side_by_side(now, threads, |spans| contents(store, state, spans));
+        let contents = side_by_side(now, threads, |spans| contents(store, stores, state, spans));
         let contents: Vec<_> = contents.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
         let apart = side_by_side(&contents, threads, |contents| {
             let apart = contents.iter().map(|(index, content)| match content {
@@ -86,7 +83,7 @@ pub(crate) fn examine(
             examiner.see_apart(state, index, apart);
         }
     }
-    let stored = encode_claims(&summarize.claims)?.0;
+    let stored = encode_claims(&summarize.claims).map_err(lacuna_store::StoreError::from)?.0;
     Ok(match omitted {
         Some(most) => examiner.finish_telling(stored, most),
         None => examiner.finish(stored),
@@ -125,42 +122,28 @@ fn side_by_side<'l, T: Sync, R: Send>(
 /// A span and its content, or why that could not be read.
 type Read = (SpanIndex, Result<Arc<[u8]>, String>);
 
-fn contents(
-    store: &Store,
-    state: &SessionState,
+fn contents<'a>(
+    store: &'a Store,
+    stores: Option<&'a Stores>,
+    state: &'a SessionState,
     spans: &[SpanIndex],
-) -> Result<Vec<Read>, StoreError> {
-    let mut payloads = store.payloads()?;
+) -> Result<Vec<Read>, EngineError> {
+    let mut copies = match stores {
+        Some(stores) => Copies::anywhere(store, stores),
+        None => Copies::here(store),
+    };
     let content = |&index: &SpanIndex| {
         let span = state.span(index);
-        let content = match &span.storage {
-            Storage::Journal => read_back(&mut payloads, span)?,
-            Storage::Withheld { .. } => Err("its content was withheld, never stored".to_owned()),
-            Storage::External { store, .. } => {
-                Err(format!("no external store {store:?} is configured here"))
-            }
-        };
-        Ok((index, content))
+        if matches!(span.storage, Storage::External { .. }) && span.bytes > LARGEST {
+            let why = format!("its {} bytes are too many to examine", span.bytes);
+            return Ok((index, Err(why)));
+        }
+        Ok(match copies.read(span)? {
+            Copy::Whole(content) => (index, Ok(content)),
+            Copy::Lost(found) => (index, Err(found)),
+            // Whether the summary holds up to it nobody can say, so nothing is decided on it.
+            Copy::Unanswered(why) => return Err(unanswered(span, why)),
+        })
     };
     spans.iter().map(content).collect()
-}
-
-fn stored(found: Stored) -> CopyEvidence {
-    match found {
-        Stored::Whole(_) => CopyEvidence::verified(),
-        Stored::Missing => CopyEvidence::missing("its stored copy is missing"),
-        Stored::Damaged(why) => CopyEvidence::missing(why),
-    }
-}
-
-/// Whether a span's stored copy can be read now; what was found instead otherwise.
-pub(crate) fn read_back(
-    payloads: &mut PayloadReader,
-    span: &lacuna_core::SpanState,
-) -> Result<Result<Arc<[u8]>, String>, StoreError> {
-    Ok(match payloads.read_span(span)? {
-        Stored::Whole(content) => Ok(content),
-        Stored::Missing => Err("its stored copy is missing".to_owned()),
-        Stored::Damaged(why) => Err(why),
-    })
 }

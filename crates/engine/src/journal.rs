@@ -1,38 +1,58 @@
 //! The embedded API: open a journal, send commands, ask questions, close.
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use crossbeam_channel::{Sender, TrySendError, bounded};
+use crossbeam_channel::{Sender, bounded};
+use lacuna_core::retention::STREAM;
 use lacuna_core::{
-    Command, CommandStamp, Limits, Principal, Purpose, Recorded, Refusal, SessionKey, SessionState,
-    SpanId, Timestamp,
+    Command, CommandStamp, Limits, Principal, Purpose, Recorded, Refusal, Reply, SessionKey,
+    SessionState, SpanId, Tenant, Timestamp,
 };
 use lacuna_store::{BackupReport, Head, Store, StoreError, VerifyOptions, VerifyReport};
 
 use crate::again::Again;
 use crate::examine::Examining;
+use crate::external::Stores;
+use crate::intake::Intake;
+use crate::questions::damage_report;
 use crate::reader::{Moment, Reader};
+use crate::scrub::{Progress, Scrub};
 use crate::stats::{Counters, Stats};
 use crate::writer::{Message, Writer};
-use crate::{Callback, Clock, Done, EngineError, Options, Request};
+use crate::{Callback, Clock, Done, EngineError, Options, Request, RunLimit, ScrubOptions};
 
 /// An open journal. Share it; commands and questions may come from any thread.
 pub struct Journal {
     pub(crate) store: Arc<Store>,
-    reader: Arc<Reader>,
-    inbox: Sender<Message>,
-    waiting_bytes: Arc<AtomicUsize>,
-    queue_bytes: usize,
-    counters: Arc<Counters>,
+    pub(crate) stores: Stores,
+    pub(crate) reader: Arc<Reader>,
+    pub(crate) inbox: Sender<Message>,
+    intake: Intake,
+    pub(crate) counters: Arc<Counters>,
     pub(crate) clock: Clock,
     pub(crate) limits: Limits,
+    pub(crate) run_limit: RunLimit,
+    /// Held while a removal is in the making: it rests on the packs as they are.
+    pub(crate) removing: parking_lot::Mutex<()>,
+    /// Whether it is being closed: a run stops at its next step.
+    pub(crate) closing: AtomicBool,
+    /// The tenants whose retention runs go on here.
+    pub(crate) running: parking_lot::Mutex<HashSet<Tenant>>,
     writer: parking_lot::Mutex<Option<JoinHandle<Result<(), StoreError>>>>,
-    /// Threads that end with the writer: resent commands, large summaries.
+    /// Threads that end with the writer: resent commands, large summaries, external stores.
     beside: parking_lot::Mutex<Vec<JoinHandle<()>>>,
+    /// What the scrub has passed, where there is one.
+    pub(crate) scrubbed: Option<Arc<Progress>>,
+    /// The scrub ends when this is gone.
+    scrubbing: parking_lot::Mutex<Option<Sender<()>>>,
 }
+
+/// Where the scrub keeps its place, in the journal's folder.
+const SCRUB: &str = "journal.scrub";
 
 /// How a journal was closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,51 +64,103 @@ pub struct Closed {
 impl Journal {
     /// Opens the journal in a folder and starts its writer.
     pub fn open(path: &Path, options: Options) -> Result<Self, StoreError> {
-        Ok(Self::start(Store::open(path, &options.store)?, options))
+        let store = Store::open(path, &options.store)?;
+        Ok(Self::start_in(store, options, Some(path.join(SCRUB))))
     }
 
     /// Starts a writer on an open store.
     pub fn start(store: Store, options: Options) -> Self {
+        Self::start_in(store, options, None)
+    }
+
+    /// The same with a file where the scrub keeps its place.
+    fn start_in(store: Store, options: Options, scrub_file: Option<PathBuf>) -> Self {
         let store = Arc::new(store);
         let (inbox, messages) = bounded(options.queue_commands);
-        let (waiting_bytes, counters) = (Arc::default(), Arc::<Counters>::default());
+        let counters = Arc::<Counters>::default();
+        let intake = Intake {
+            inbox: inbox.clone(),
+            waiting_bytes: Arc::default(),
+            queue_bytes: options.queue_bytes,
+        };
         let reader = Arc::new(Reader::new(Arc::clone(&store), options.cached_spans / 2));
-        let (queue_bytes, clock) = (options.queue_bytes, Arc::clone(&options.clock));
-        let limits = options.limits.clone();
-        let (again, answerer) = Again::new(Arc::clone(&store));
-        let (examining, examination) =
-            Examining::new(Arc::clone(&store), Arc::clone(&reader), inbox.clone());
+        let clock = Arc::clone(&options.clock);
+        let (limits, run_limit) = (options.limits.clone(), options.run_limit);
+        let (stores, scrub) = (options.stores.opened(), options.scrub);
+        let (again, answerer) = Again::new(Arc::clone(&store), stores.clone());
+        let (examining, lanes) = Examining::new(&store, &stores, &reader, &inbox);
         let writer = Writer::new(
             Arc::clone(&store),
             options,
             messages,
-            Arc::clone(&waiting_bytes),
+            Arc::clone(&intake.waiting_bytes),
             Arc::clone(&counters),
             again,
             examining,
         );
-        let beside = vec![
-            start("lacuna-again", move || answerer.run()),
-            start("lacuna-examine", move || examination.run()),
-        ];
+        let mut beside = vec![start("lacuna-again", move || answerer.run())];
+        beside.extend(lanes.into_iter().map(|lane| start("lacuna-examine", move || lane.run())));
         let thread = start("lacuna-writer", move || writer.run());
-        Self {
+        let mut journal = Self {
             store,
+            stores,
             reader,
             inbox,
-            waiting_bytes,
-            queue_bytes,
+            intake,
             counters,
             clock,
             limits,
+            run_limit,
+            removing: parking_lot::Mutex::new(()),
+            closing: AtomicBool::new(false),
+            running: parking_lot::Mutex::new(HashSet::new()),
             writer: parking_lot::Mutex::new(Some(thread)),
             beside: parking_lot::Mutex::new(beside),
+            scrubbed: None,
+            scrubbing: parking_lot::Mutex::new(None),
+        };
+        if let Some(options) = scrub {
+            journal.start_scrub(options, scrub_file);
         }
+        journal
+    }
+
+    fn start_scrub(&mut self, options: ScrubOptions, file: Option<PathBuf>) {
+        let progress = Arc::<Progress>::default();
+        let (running, stop) = bounded(0);
+        let intake = self.intake.clone();
+        let scrub = Scrub {
+            store: Arc::clone(&self.store),
+            stores: self.stores.clone(),
+            reader: Arc::clone(&self.reader),
+            clock: Arc::clone(&self.clock),
+            options,
+            file,
+            progress: Arc::clone(&progress),
+            report: Box::new(move |state, span| {
+                let reply = intake.execute(damage_report(&state.key, vec![span.clone()]))?.reply;
+                Ok(matches!(reply, Reply::DamageReported { lost, .. } if !lost.is_empty()))
+            }),
+            stop,
+        };
+        self.scrubbed = Some(progress);
+        *self.scrubbing.lock() = Some(running);
+        self.beside.lock().push(start("lacuna-scrub", move || scrub.run()));
     }
 
     /// The journal's id.
     pub fn id(&self) -> &str {
         self.store.journal()
+    }
+
+    /// The external stores that are configured.
+    pub fn stores(&self) -> &Stores {
+        &self.stores
+    }
+
+    /// The time by which the next event would be recorded.
+    pub fn now(&self) -> Timestamp {
+        (self.clock)().max(self.head().at)
     }
 
     /// Where the journal ends, as committed.
@@ -99,34 +171,12 @@ impl Journal {
     /// Sends a command. The callback gets the answer once it is durable; it runs on one of the
     /// journal's own threads. An error here means that nothing happened and nothing will.
     pub fn submit(&self, request: Request, callback: Callback) -> Result<(), EngineError> {
-        let size = request.size();
-        let waiting = self.waiting_bytes.fetch_add(size, Ordering::Relaxed);
-        let overloaded = || EngineError::Overloaded { waiting: self.inbox.len() };
-        let refuse = |error| {
-            self.waiting_bytes.fetch_sub(size, Ordering::Relaxed);
-            Err(error)
-        };
-        // A single command larger than the queue still passes when nothing else waits.
-        if waiting > 0 && waiting.saturating_add(size) > self.queue_bytes {
-            return refuse(overloaded());
-        }
-        match self.inbox.try_send(Message::Command(Box::new(request), callback)) {
-            Ok(()) => Ok(()),
-            Err(TrySendError::Full(_)) => refuse(overloaded()),
-            Err(TrySendError::Disconnected(_)) => {
-                refuse(EngineError::Unavailable("the journal is closed".into()))
-            }
-        }
+        self.intake.submit(request, callback)
     }
 
     /// Sends a command and waits for its answer.
     pub fn execute(&self, request: Request) -> Result<Done, EngineError> {
-        let (sender, receiver) = bounded(1);
-        // The receiver may be gone only if this thread is; then nobody misses the answer.
-        self.submit(request, Box::new(move |answer| drop(sender.send(answer))))?;
-        receiver
-            .recv()
-            .unwrap_or_else(|_| Err(EngineError::Unavailable("the writer has ended".into())))
+        self.intake.execute(request)
     }
 
     /// A session's state as of the last commit.
@@ -192,7 +242,11 @@ impl Journal {
         after: &str,
         limit: usize,
     ) -> Result<Vec<String>, EngineError> {
-        Ok(self.store.session_names(tenant, after, limit)?)
+        // The tenant's retention stream is no window of anybody.
+        let mut names = self.store.session_names(tenant, after, limit.saturating_add(1))?;
+        names.retain(|name| name != STREAM);
+        names.truncate(limit);
+        Ok(names)
     }
 
     /// Verifies the journal or a range of it. Takes as long as reading it does.
@@ -224,6 +278,7 @@ impl Journal {
             events,
             waiting: self.inbox.len() as u64,
             cached_sessions: self.reader.cached() as u64,
+            scrub: self.scrubbed.as_ref().map(|scrubbed| scrubbed.stats()),
         })
     }
 
@@ -235,9 +290,13 @@ impl Journal {
     /// Lets the writer finish what waits, writes snapshots and a checkpoint, and closes the file
     /// once nobody else holds this journal.
     pub fn close(&self) -> Result<Closed, StoreError> {
+        self.closing.store(true, Ordering::Relaxed);
         let Some(thread) = self.writer.lock().take() else {
             return Ok(Closed { seq: self.store.head().seq });
         };
+        // Whoever still waits for an external store is told to come again.
+        self.stores.close();
+        drop(self.scrubbing.lock().take());
         // A writer that has failed takes no message; joining tells why.
         drop(self.inbox.send(Message::Stop));
         let ended = thread.join();

@@ -3,14 +3,19 @@
 
 mod clock;
 mod error;
+mod external;
 mod options;
 mod request;
 
 mod again;
 mod batch;
 mod cache;
+mod copies;
 mod evidence;
 mod examine;
+mod intake;
+mod retention;
+mod scrub;
 mod writer;
 
 mod answers;
@@ -18,13 +23,20 @@ mod reader;
 
 mod journal;
 mod questions;
+mod search;
 mod stats;
 
-pub use answers::{Expanded, Lookup, Slice, SpanDurability, SummaryAccount};
+pub use answers::{CopyAt, Expanded, Lookup, Slice, SpanDurability, SummaryAccount};
 pub use clock::{Clock, system_clock};
 pub use error::EngineError;
+pub use external::{Ask, ExternalStore, FolderStore, Found, Stores, Through, Unread};
 pub use journal::{Closed, Journal};
 pub use lacuna_store::{BackupReport, Fault, Head, StoreError, VerifyOptions, VerifyReport};
 pub use options::Options;
 pub use request::{Callback, Done, Request};
+pub use retention::{
+    Erased, Loss, Plan, PlannedSession, PlannedSpan, RetentionClock, RunLimit, RunRequest,
+};
+pub use scrub::{ScrubOptions, ScrubStats};
+pub use search::{Among, Match, Pattern, Searched};
 pub use stats::Stats;

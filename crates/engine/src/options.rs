@@ -3,7 +3,7 @@
 use lacuna_core::Limits;
 use lacuna_store::StoreOptions;
 
-use crate::{Clock, system_clock};
+use crate::{Clock, RunLimit, ScrubOptions, Stores, system_clock};
 
 /// Settings of a journal. The defaults suit a small machine.
 #[derive(Clone)]
@@ -22,6 +22,12 @@ pub struct Options {
     pub batch_bytes: usize,
     /// Spans of sessions kept in memory by the writer; readers keep half as many.
     pub cached_spans: usize,
+    /// How much one retention run may remove.
+    pub run_limit: RunLimit,
+    /// Where contents lie that the journal only points at.
+    pub stores: Stores,
+    /// How the scrub reads; none where there is none.
+    pub scrub: Option<ScrubOptions>,
     /// Where record time comes from.
     pub clock: Clock,
 }
@@ -36,6 +42,9 @@ impl Default for Options {
             batch_commands: 2_048,
             batch_bytes: 8 << 20,
             cached_spans: 120_000,
+            run_limit: RunLimit::default(),
+            stores: Stores::default(),
+            scrub: None,
             clock: system_clock(),
         }
     }
@@ -51,6 +60,9 @@ impl std::fmt::Debug for Options {
             .field("batch_commands", &self.batch_commands)
             .field("batch_bytes", &self.batch_bytes)
             .field("cached_spans", &self.cached_spans)
+            .field("run_limit", &self.run_limit)
+            .field("stores", &self.stores)
+            .field("scrub", &self.scrub)
             .finish_non_exhaustive()
     }
 }

@@ -5,14 +5,17 @@ use std::sync::Arc;
 
 use lacuna_codec::decode_claims;
 use lacuna_core::render::Shown;
+use lacuna_core::retention::{held, outcome as standing, promised};
 use lacuna_core::{
     Address, Candidate, Claim, Command, EntryKind, Event, Outcome, Principal, Reply, SessionKey,
-    SessionState, SpanId, SpanState, Summarize, candidates, findings_said, tags_text,
+    SessionState, SpanId, SpanState, Storage, Summarize, Timestamp, candidates, findings_said,
+    tags_text,
 };
 use lacuna_store::{PayloadReader, Stored};
 
-use crate::answers::{self, Expanded, Lookup, SpanDurability, SummaryAccount};
-use crate::evidence::{self, read_back};
+use crate::answers::{self, CopyAt, Expanded, Lookup, SpanDurability, SummaryAccount};
+use crate::copies::{Copies, Copy, is_outside, unanswered};
+use crate::evidence;
 use crate::{EngineError, Journal, Request};
 
 /// Identifiers left out by a summary that an account of it tells.
@@ -24,8 +27,14 @@ const SUGGESTIONS: usize = 4;
 const NO_CLAIMS: &str = "[its claims cannot be read; nothing in it is established]";
 
 impl Journal {
+    /// The copies of spans, wherever they are.
+    pub(crate) fn copies(&self) -> Copies<'_> {
+        Copies::anywhere(&self.store, &self.stores)
+    }
+
     /// Answers what an address leads to, with up to `limit` bytes of content from `offset` on.
-    /// A copy that turns out damaged is recorded as lost, and the answer says so.
+    /// A copy that turns out missing or damaged is recorded as lost, and the answer says so. Where an
+    /// external store gives no answer, that is an error: nothing is known then.
     pub fn expand(
         &self,
         key: &SessionKey,
@@ -34,6 +43,11 @@ impl Journal {
         limit: u64,
     ) -> Result<Expanded, EngineError> {
         let state = self.state(key)?;
+        let (retention, _) = self.retention(&key.tenant)?;
+        let answer = |state, lookup, outcome, content| {
+            let (erases_at, retention) = (None, Arc::clone(&retention));
+            Expanded { state, lookup, outcome, content, erases_at, retention }
+        };
         let mut lookup = answers::look_up(&state, address)?;
         if let Lookup::Directive(number, spans) = &mut lookup
             && let Some(refused) = state.directive(*number).filter(|d| !d.executed)
@@ -42,30 +56,31 @@ impl Journal {
         }
         let span = match &lookup {
             Lookup::NeverRecorded => {
-                let outcome = Outcome::NeverRecorded;
-                return Ok(Expanded { state, lookup, outcome, content: None });
+                return Ok(answer(state, lookup, Outcome::NeverRecorded, None));
             }
             Lookup::Directive(_, spans) => {
                 let outcome = answers::directive_outcome(&state, spans);
-                return Ok(Expanded { state, lookup, outcome, content: None });
+                return Ok(answer(state, lookup, outcome, None));
             }
             Lookup::Span(id) => state.find(id).expect("it was looked up in this state"),
         };
-        if !answers::stored_here(&state, span) {
+        if !answers::is_kept(&state, span) {
             let outcome = state.outcome(span);
-            return Ok(Expanded { state, lookup, outcome, content: None });
+            return Ok(answer(state, lookup, outcome, None));
         }
-        let read = answers::slice(&mut self.store.payloads()?, span, offset, limit)?;
+        let read = answers::slice(&mut self.copies(), span, offset, limit)?;
         match read {
             Ok(content) => {
-                let outcome = state.outcome(span);
-                Ok(Expanded { state, lookup, outcome, content: Some(content) })
+                let (outcome, erases_at) = standing(&state, span, Some(&retention));
+                Ok(Expanded { erases_at, ..answer(state, lookup, outcome, Some(content)) })
             }
-            Err(found) => {
+            Err(Copy::Unanswered(why)) => Err(unanswered(span, why)),
+            Err(Copy::Whole(_)) => unreachable!("a whole copy has a slice"),
+            Err(Copy::Lost(found)) => {
                 let id = span.id.clone();
                 let state = self.report_damage(key, std::slice::from_ref(&id), &found)?;
                 let outcome = state.find(&id).map_or(Outcome::Lossy, |span| state.outcome(span));
-                Ok(Expanded { state, lookup, outcome, content: None })
+                Ok(answer(state, lookup, outcome, None))
             }
         }
     }
@@ -88,7 +103,8 @@ impl Journal {
     /// The window's entries at this state, with the contents of spans and summaries until
     /// `byte_limit` bytes are read; entries that would exceed it come without, and the flag says so.
     /// Damaged copies are recorded as lost, and the window is read again; if the session has moved
-    /// on meanwhile, they come without content and the next reading records them.
+    /// on meanwhile, they come without content and the next reading records them. Contents whose store
+    /// gives no answer are left out, and said to be unreadable now.
     pub fn window(
         &self,
         key: &SessionKey,
@@ -104,7 +120,7 @@ impl Journal {
                 // A moment of the past: what was lost since then is shown as unreadable.
                 return Ok((state, shown, cut));
             }
-            tracing::error!(session = %key, %span, %found, "a copy is damaged");
+            tracing::warn!(session = %key, %span, %found, "a copy cannot be read; it is looked at again");
             let spans: Vec<SpanId> = damaged.iter().map(|(span, _)| span.clone()).collect();
             let after = self.report_damage(key, &spans, found)?;
             if after.version == state.version {
@@ -120,22 +136,23 @@ impl Journal {
         state: &SessionState,
         byte_limit: u64,
     ) -> Result<(Vec<Shown>, Vec<(SpanId, String)>, bool), EngineError> {
-        let mut payloads = self.store.payloads()?;
+        let mut copies = self.copies();
         let (mut shown, mut damaged, mut bytes, mut cut) = (Vec::new(), Vec::new(), 0_u64, false);
         for mut entry in state.entries() {
-            let mut content = None;
+            let (mut content, mut unreadable) = (None, None);
             if matches!(entry.kind, EntryKind::Span | EntryKind::Summary)
                 && let Some(&index) = entry.spans.first()
             {
                 let span = state.span(index);
-                if answers::stored_here(state, span) {
-                    if bytes + span.bytes > byte_limit {
+                if answers::is_kept(state, span) {
+                    if bytes.saturating_add(span.bytes) > byte_limit {
                         cut = true;
                     } else {
                         bytes += span.bytes;
-                        match read_back(&mut payloads, span)? {
-                            Ok(read) => content = Some(read),
-                            Err(found) => damaged.push((span.id.clone(), found)),
+                        match copies.read(span)? {
+                            Copy::Whole(read) => content = Some(read),
+                            Copy::Lost(found) => damaged.push((span.id.clone(), found)),
+                            Copy::Unanswered(why) => unreadable = Some(why),
                         }
                     }
                 }
@@ -144,11 +161,11 @@ impl Journal {
                 && content.is_some()
                 && let Some(&index) = entry.spans.first()
             {
-                let tags = self.tags(&mut payloads, state, state.span(index))?;
+                let tags = self.tags(copies.payloads()?, state, state.span(index))?;
                 let behind: Vec<String> = tags.into_iter().chain(entry.text.take()).collect();
                 entry.text = (!behind.is_empty()).then(|| behind.join("\n"));
             }
-            shown.push(Shown { entry, content });
+            shown.push(Shown { entry, content, unreadable });
         }
         Ok((shown, damaged, cut))
     }
@@ -160,7 +177,8 @@ impl Journal {
         spans: &[SpanId],
     ) -> Result<(Arc<SessionState>, Vec<SpanDurability>), EngineError> {
         let state = self.state(key)?;
-        let mut payloads = self.store.payloads()?;
+        let (retention, _) = self.retention(&key.tenant)?;
+        let mut copies = self.copies();
         let now = (self.clock)();
         let mut found = Vec::with_capacity(spans.len());
         let mut damaged = Vec::new();
@@ -170,24 +188,40 @@ impl Journal {
                     span: id.clone(),
                     outcome: Outcome::NeverRecorded,
                     digest: None,
-                    verified_at: None,
-                    stored: false,
+                    copy: None,
+                    durable_until: None,
+                    holds: Vec::new(),
                 });
                 continue;
             };
-            let mut outcome = state.outcome(span);
-            let mut stored = answers::stored_here(&state, span);
-            if stored && let Err(found) = read_back(&mut payloads, span)? {
-                tracing::error!(session = %key, span = %id, %found, "a copy is damaged");
-                damaged.push(id.clone());
-                (outcome, stored) = (Outcome::Lossy, false);
+            let (mut outcome, _) = standing(&state, span, Some(&retention));
+            let mut copy = None;
+            if answers::is_kept(&state, span) {
+                let place = match &span.storage {
+                    Storage::External { store, .. } => Some(store.clone()),
+                    _ => None,
+                };
+                let at = |verified_at, unanswered| CopyAt { store: place, verified_at, unanswered };
+                match copies.read_part(span, 0..0)? {
+                    Copy::Whole(_) => copy = Some(at(Some(now), None)),
+                    Copy::Unanswered(why) => copy = Some(at(self.verified_at(span), Some(why))),
+                    Copy::Lost(found) => {
+                        tracing::warn!(session = %key, span = %id, %found, "a copy cannot be read; it is looked at again");
+                        damaged.push(id.clone());
+                        outcome = Outcome::Lossy;
+                    }
+                }
             }
             found.push(SpanDurability {
                 span: id.clone(),
                 outcome,
                 digest: Some(span.digest),
-                verified_at: if stored { Some(now) } else { span.verified_at },
-                stored,
+                durable_until: match copy.is_some() {
+                    true => promised(&state, span, Some(&retention), now),
+                    false => None,
+                },
+                copy,
+                holds: held(&state, span, Some(&retention)).iter().map(|h| h.name()).collect(),
             });
         }
         let state = match damaged.is_empty() {
@@ -197,21 +231,24 @@ impl Journal {
         Ok((state, found))
     }
 
+    /// When a span's copy was last read back whole, as far as is on record.
+    fn verified_at(&self, span: &SpanState) -> Option<Timestamp> {
+        let scrubbed = self.scrubbed.as_ref();
+        let scrubbed = scrubbed.and_then(|s| s.verified_at(span.seq, is_outside(span)));
+        span.verified_at.max(scrubbed)
+    }
+
     /// Has the writer confirm damage and record the loss; returns the state after it.
-    fn report_damage(
+    pub(crate) fn report_damage(
         &self,
         key: &SessionKey,
         spans: &[SpanId],
         found: &str,
     ) -> Result<Arc<SessionState>, EngineError> {
-        let done = self.execute(Request {
-            session: key.clone(),
-            principal: runtime(),
-            command_id: None,
-            expected_version: None,
-            command: Command::ReportDamage { spans: spans.to_vec() },
-        })?;
-        if let Reply::DamageReported { lost, .. } = &done.reply {
+        let done = self.execute(damage_report(key, spans.to_vec()))?;
+        if let Reply::DamageReported { lost, .. } = &done.reply
+            && !lost.is_empty()
+        {
             tracing::error!(session = %key, lost = lost.len(), %found, "copies were lost");
         }
         self.state(key)
@@ -246,8 +283,12 @@ impl Journal {
         else {
             return Ok(None);
         };
-        let text = read_back(&mut self.store.payloads()?, summary)?;
-        let said = text.ok().zip(self.claims(summary)?);
+        // Its own words are always in the journal.
+        let text = match self.copies().read(summary)? {
+            Copy::Whole(text) => Some(text),
+            Copy::Lost(_) | Copy::Unanswered(_) => None,
+        };
+        let said = text.zip(self.claims(summary)?);
         let readable = said.is_some();
         let (text, claims) = said.unwrap_or_default();
         let text = String::from_utf8_lossy(&text).into_owned();
@@ -258,8 +299,10 @@ impl Journal {
             digest: event.digest,
             claims,
         };
+        let stores = Some(&self.stores);
         let (examined, identifiers) = if readable {
-            let examined = evidence::examine(&self.store, state, &summarize, Some(ACCOUNT))?;
+            let examined =
+                evidence::examine(&self.store, stores, state, &summarize, Some(ACCOUNT))?;
             let identifiers = examined.identifiers();
             (examined, identifiers)
         } else {
@@ -293,7 +336,7 @@ impl Journal {
             }
             new.retain(|id| !sound.contains(id));
             let new: Vec<SpanId> = new.into_iter().collect();
-            let evidence = evidence::gather(&self.store, &state, &new)?;
+            let evidence = evidence::gather(&mut self.copies(), &state, &new)?;
             let before = without.len();
             for id in new {
                 let copy = evidence.get(&id);
@@ -323,7 +366,18 @@ fn read_claims(
     })
 }
 
+/// The command that has the writer look at copies that were found damaged.
+pub(crate) fn damage_report(key: &SessionKey, spans: Vec<SpanId>) -> Request {
+    Request {
+        session: key.clone(),
+        principal: runtime(),
+        command_id: None,
+        expected_version: None,
+        command: Command::ReportDamage { spans },
+    }
+}
+
 /// The runtime's own name as a sender of commands.
-fn runtime() -> Principal {
+pub(crate) fn runtime() -> Principal {
     "lacuna".parse().expect("a valid principal")
 }

@@ -7,7 +7,7 @@ use lacuna_core::{
 use crate::EngineError;
 
 /// A command on its way to the writer.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Request {
     /// The session.
     pub session: SessionKey,

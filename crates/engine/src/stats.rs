@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use lacuna_store::StoreStats;
 
+use crate::ScrubStats;
+
 /// What the writer counts.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
@@ -42,4 +44,6 @@ pub struct Stats {
     pub waiting: u64,
     /// Sessions whose state readers hold in memory.
     pub cached_sessions: u64,
+    /// What the scrub does; none where there is none.
+    pub scrub: Option<ScrubStats>,
 }

@@ -1,40 +1,43 @@
 //! The writer: one thread that waits for a command, drains what has arrived meanwhile, decides all
 //! of them on staged states, commits once, and only then replies.
 
-use std::collections::BTreeSet;
+mod snapshots;
+
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crossbeam_channel::Receiver;
-use lacuna_core::{Command, Context, Examination, SessionKey, SessionState, decide, wanted};
+use lacuna_core::retention::RetentionState;
+use lacuna_core::{Command, Context, Decision, Reply, SessionKey, SessionState, Tenant, decide};
 use lacuna_store::{Snapshot, Store, StoreError};
 
 use crate::again::{Again, Resent};
 use crate::batch::{Author, Batch};
 use crate::cache::{Cache, Holds};
+use crate::copies::{Copies, is_outside};
 use crate::evidence;
-use crate::examine::{Examined, Examining, INLINE_BYTES};
+use crate::examine::{Examined, Examining, lane};
+use crate::retention::removal::{Removed, Removing};
+use crate::retention::stream_of;
 use crate::stats::Counters;
 use crate::{Callback, Done, EngineError, Options, Request};
 
-/// Events behind the last snapshot from which on a new one is worth writing when a state leaves.
-const SNAPSHOT_ON_LEAVING: u64 = 4;
 /// Events behind the last snapshot from which on a state that stays gets one; grows with the state
 /// so that the work stays in proportion.
 const SNAPSHOT_WHILE_BUSY: u64 = 1_024;
-/// Bytes of snapshots that one commit takes along.
-const SNAPSHOT_BYTES: usize = 4 << 20;
 
-/// Bytes of snapshots that may wait for a commit; beyond that none are made for sessions that leave,
-/// they are only shortcuts.
-const SNAPSHOTS_WAITING: usize = 16 << 20;
+/// Tenants without retention that are remembered as such.
+const TENANTS: usize = 10_000;
 
 /// What reaches the writer.
 pub(crate) enum Message {
     /// A command and where its answer goes.
     Command(Box<Request>, Callback),
-    /// A summary that was examined apart from the writer.
+    /// A command that comes back with what was looked at apart from the writer.
     Examined(Box<Request>, Callback, Result<Examined, EngineError>),
+    /// Payloads to remove, and where the answer goes.
+    Remove(Box<Removing>, Box<dyn FnOnce(Removed) + Send>),
     /// Write snapshots of everything, checkpoint, and end.
     Stop,
 }
@@ -62,8 +65,10 @@ pub(crate) struct Writer {
     snapshots: Vec<Snapshot>,
     again: Again,
     examining: Examining,
-    /// Summaries that are being examined and will come back.
+    /// Commands that wait for something apart from the writer and will come back.
     examined_apart: usize,
+    /// Tenants that never asked anything of retention.
+    without_retention: HashSet<Tenant>,
     /// Sessions that have grown far beyond their snapshot in the batch in the making.
     busy: BTreeSet<SessionKey>,
 }
@@ -90,6 +95,7 @@ impl Writer {
             again,
             examining,
             examined_apart: 0,
+            without_retention: HashSet::new(),
             busy: BTreeSet::new(),
         }
     }
@@ -102,8 +108,13 @@ impl Writer {
             tracing::error!(%error, "the writer ends; what was not acknowledged may be lost");
             let why = error.to_string();
             while let Ok(message) = self.inbox.try_recv() {
-                if let Message::Command(_, callback) | Message::Examined(_, callback, _) = message {
-                    callback(Err(EngineError::Unavailable(why.clone())));
+                let unavailable = EngineError::Unavailable(why.clone());
+                match message {
+                    Message::Command(_, callback) | Message::Examined(_, callback, _) => {
+                        callback(Err(unavailable));
+                    }
+                    Message::Remove(_, answer) => answer(Err(unavailable)),
+                    Message::Stop => {}
                 }
             }
         }
@@ -149,9 +160,71 @@ impl Writer {
                     Err(error) => batch.reply(callback, Err(error)),
                 }
             }
+            Message::Remove(removing, answer) => {
+                // It rests on what is committed.
+                let full = std::mem::replace(batch, Batch::after(self.store.head()));
+                self.commit(full)?;
+                let removed = self.remove(*removing);
+                *batch = Batch::after(self.store.head());
+                let failed = removed.as_ref().err().map(ToString::to_string);
+                answer(removed.unwrap_or_else(|error| Err(EngineError::Store(error))));
+                if let Some(why) = failed {
+                    return Err(StoreError::Indeterminate(why));
+                }
+            }
             Message::Stop => return Ok(true),
         }
         Ok(false)
+    }
+
+    /// Commits a removal with the events that say so, if the commands lose exactly what it takes out.
+    fn remove(&mut self, removing: Removing) -> Result<Removed, StoreError> {
+        let Removing { requests, removal, seqs, states, residues } = removing;
+        self.adopt(states)?;
+        let mut batch = Batch::after(self.store.head());
+        let (mut decided, mut lost) = (Vec::with_capacity(requests.len()), Vec::new());
+        let mut kept = Vec::new();
+        for request in requests {
+            let decision = match self.judge(&request.session.clone(), &request, None, &mut batch)? {
+                Ok(decision) => decision,
+                Err(error) => return Ok(Err(error)),
+            };
+            if let Reply::Removed { seqs, residues, .. } = &decision.reply {
+                lost.extend_from_slice(seqs);
+                kept.extend_from_slice(residues);
+            }
+            decided.push((request, decision));
+        }
+        lost.sort_unstable();
+        kept.sort_unstable();
+        if lost != seqs || !kept.iter().eq(residues.iter().map(|(seq, _)| seq)) {
+            return Ok(Ok(None));
+        }
+        let mut done = Vec::with_capacity(decided.len());
+        for (request, decision) in decided {
+            let key = request.session.clone();
+            done.push(self.stage(&key, &request, decision, &mut batch)?);
+        }
+        if batch.events() > 0 {
+            let text = |(seq, residue): (u64, Option<_>)| Some((seq, residue?));
+            batch.remove(removal, residues.into_iter().filter_map(text).collect());
+        }
+        self.commit(batch)?;
+        Ok(Ok(Some(done)))
+    }
+
+    /// Takes over states that somebody else has read, where it has none of its own.
+    fn adopt(&mut self, states: Vec<Arc<SessionState>>) -> Result<(), StoreError> {
+        for mut state in states {
+            let key = state.key.clone();
+            if self.sessions.get_mut(&key).is_none() {
+                self.store.catch_up(&mut state)?;
+                let snapshot = state.version;
+                let state = Arc::unwrap_or_clone(state);
+                self.sessions.insert(key, Staged { state, snapshot });
+            }
+        }
+        Ok(())
     }
 
     /// What is still being examined comes back and is answered before the writer ends.
@@ -202,22 +275,16 @@ impl Writer {
             self.again.hand_in(Resent { session, version, request: *request, callback });
             return Ok(());
         }
-        if let Command::Summarize(summarize) = &request.command
-            && let Ok(Some(Staged { state, .. })) = self.staged(&key)
-            && match &examined {
-                None => evidence::examined_bytes(state, summarize) > INLINE_BYTES,
-                // Each time it names at least one more span that is recorded by now.
-                Some(examined) => examined.read != wanted(state, summarize),
-            }
+        if let Ok(Some(Staged { state, .. })) = self.staged(&key)
+            && let Some(lane) = lane(state, &request.command, examined.as_ref())
         {
             let size = request.size();
-            if self.examining.hand_in(request, callback) {
+            if self.examining.hand_in(lane, request, callback) {
                 self.waiting_bytes.fetch_add(size, Ordering::Relaxed);
                 self.examined_apart += 1;
             }
             return Ok(());
         }
-        let examined = examined.map(|examined| *examined.examination);
         let answer = self.decide(&key, &request, examined, batch)?;
         batch.reply(callback, answer);
         Ok(())
@@ -227,32 +294,57 @@ impl Writer {
         &mut self,
         key: &SessionKey,
         request: &Request,
-        examined: Option<Examination>,
+        examined: Option<Examined>,
         batch: &mut Batch,
     ) -> Result<Result<Done, EngineError>, StoreError> {
+        match self.judge(key, request, examined, batch)? {
+            Ok(decision) => self.stage(key, request, decision, batch).map(Ok),
+            Err(error) => Ok(Err(error)),
+        }
+    }
+
+    /// What becomes of a command; nothing is changed yet.
+    fn judge(
+        &mut self,
+        key: &SessionKey,
+        request: &Request,
+        examined: Option<Examined>,
+        batch: &mut Batch,
+    ) -> Result<Result<Decision, EngineError>, StoreError> {
         let now = batch.tick((self.options.clock)());
         let named = request.command.needs_evidence();
         let limits = self.options.limits.clone();
-        // Committing may have thrown the session out of memory: it is looked up again.
         let store = Arc::clone(&self.store);
+        let retention = match self.retention(&key.tenant) {
+            Ok(retention) => retention,
+            Err(error) => return Ok(Err(error.into())),
+        };
+        // Committing may have thrown the session out of memory: it is looked up again.
         let staged = match self.staged(key) {
             Ok(staged) => staged,
             Err(error) => return Ok(Err(error.into())),
         };
-        let evidence = match &staged {
-            Some(staged) if !named.is_empty() => {
-                match evidence::gather(&store, &staged.state, named) {
+        let (examined, outside) = match examined {
+            Some(Examined::Summary { examination, .. }) => (Some(*examination), None),
+            Some(Examined::Copies(copies)) => (None, Some(copies)),
+            None => (None, None),
+        };
+        let mut evidence = match &staged {
+            Some(Staged { state, .. }) if !named.is_empty() => {
+                let here = named.iter().filter(|&id| !state.find(id).is_some_and(is_outside));
+                match evidence::gather(&mut Copies::here(&store), state, here) {
                     Ok(evidence) => evidence,
-                    Err(error) => return Ok(Err(error.into())),
+                    Err(error) => return Ok(Err(error)),
                 }
             }
             _ => Default::default(),
         };
+        evidence.extend(outside.into_iter().flatten());
         let examination = match (&staged, &request.command, examined) {
             (Some(staged), Command::Summarize(summarize), None) => {
-                match evidence::examine(&store, &staged.state, summarize, None) {
+                match evidence::examine(&store, None, &staged.state, summarize, None) {
                     Ok(examination) => Some(examination),
-                    Err(error) => return Ok(Err(error.into())),
+                    Err(error) => return Ok(Err(error)),
                 }
             }
             (_, _, examined) => examined,
@@ -267,12 +359,20 @@ impl Writer {
             limits,
             evidence,
             examination,
+            retention,
         };
         let state = staged.as_ref().map(|staged| &staged.state);
-        let decision = match decide(state, &request.command, &context) {
-            Ok(decision) => decision,
-            Err(refusal) => return Ok(Err(refusal.into())),
-        };
+        Ok(decide(state, &request.command, &context).map_err(Into::into))
+    }
+
+    /// Takes a decision's events into the batch and folds them into the staged state.
+    fn stage(
+        &mut self,
+        key: &SessionKey,
+        request: &Request,
+        decision: Decision,
+        batch: &mut Batch,
+    ) -> Result<Done, StoreError> {
         let first_seq = batch.next_seq();
         if !decision.events.is_empty() {
             let author =
@@ -291,12 +391,28 @@ impl Writer {
                 None => {
                     if let Some(state) = batch.open(key, &author, decision.events)? {
                         self.sessions.insert(key.clone(), Staged { state, snapshot: 0 });
+                        self.without_retention.remove(&key.tenant);
                     }
                 }
             }
             batch.file_payloads(&request.command, &decision.reply, first_seq)?;
         }
-        Ok(Ok(Done { reply: decision.reply, again: false }))
+        Ok(Done { reply: decision.reply, again: false })
+    }
+
+    /// The tenant's retention as staged; none if nothing was ever asked of it.
+    fn retention(&mut self, tenant: &Tenant) -> Result<Option<Arc<RetentionState>>, StoreError> {
+        if self.without_retention.contains(tenant) {
+            return Ok(None);
+        }
+        if let Some(staged) = self.staged(&stream_of(tenant))? {
+            return Ok(staged.state.retention().cloned());
+        }
+        if self.without_retention.len() >= TENANTS {
+            self.without_retention.clear();
+        }
+        self.without_retention.insert(tenant.clone());
+        Ok(None)
     }
 
     /// The session's staged state, loaded if it is not in memory; none if it was never opened.
@@ -329,59 +445,5 @@ impl Writer {
             callback(answer);
         }
         self.evict()
-    }
-
-    /// The staged states are what the commit will make true, so their snapshots go along with it.
-    fn snapshot_busy(&mut self) -> Result<(), StoreError> {
-        for key in std::mem::take(&mut self.busy) {
-            if let Some(staged) = self.sessions.get_mut(&key) {
-                self.snapshots.push(Snapshot::of(&staged.state)?);
-                staged.snapshot = staged.state.version;
-            }
-        }
-        Ok(())
-    }
-
-    fn due_snapshots(&mut self) -> Vec<Snapshot> {
-        let mut bytes = 0;
-        let within = self.snapshots.iter().take_while(|snapshot| {
-            bytes += snapshot.len();
-            bytes <= SNAPSHOT_BYTES
-        });
-        let count = within.count().max(1).min(self.snapshots.len());
-        self.snapshots.drain(..count).collect()
-    }
-
-    fn evict(&mut self) -> Result<(), StoreError> {
-        let mut waiting: usize = self.snapshots.iter().map(Snapshot::len).sum();
-        for staged in self.sessions.shrink() {
-            let worth = staged.state.version - staged.snapshot >= SNAPSHOT_ON_LEAVING;
-            if worth && waiting < SNAPSHOTS_WAITING {
-                let snapshot = Snapshot::of(&staged.state)?;
-                waiting += snapshot.len();
-                self.snapshots.push(snapshot);
-            }
-        }
-        Ok(())
-    }
-
-    /// Leaves the journal so that the next start is fast.
-    fn rest(&mut self) -> Result<(), StoreError> {
-        let mut bytes = self.snapshots.iter().map(Snapshot::len).sum::<usize>();
-        let states = self.sessions.iter().map(|staged| (&staged.state, staged.snapshot));
-        let worth = states.filter(|(state, at)| state.version - at >= SNAPSHOT_ON_LEAVING);
-        for (state, _) in worth {
-            let snapshot = Snapshot::of(state)?;
-            bytes += snapshot.len();
-            self.snapshots.push(snapshot);
-            if bytes > SNAPSHOT_BYTES {
-                self.store.write_snapshots(&std::mem::take(&mut self.snapshots))?;
-                bytes = 0;
-            }
-        }
-        if !self.snapshots.is_empty() {
-            self.store.write_snapshots(&std::mem::take(&mut self.snapshots))?;
-        }
-        self.store.checkpoint()
     }
 }

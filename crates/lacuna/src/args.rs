@@ -1,9 +1,14 @@
 //! The command line's grammar.
 
+mod retention;
+
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::retention::{
+    Erase, Evaluate, Hold, Ledger, Plan, Policy, PolicySet, Release, Run,
+};
 use crate::at::At;
 
 /// An event-sourced journal for the context windows of language-model agents.
@@ -80,8 +85,25 @@ pub(crate) enum Command {
     History(History),
     /// What happened to a span; of a summary also what it leaves out
     Explain(Explain),
+    /// Find words in contents, or learn that they are certainly nowhere
+    Search(Search),
     /// End a session: it stays readable
     Close,
+    /// How long payloads are kept
+    #[command(subcommand)]
+    Policy(Policy),
+    /// Hold payloads: they stay, whatever a policy or an erasure says
+    Hold(Hold),
+    /// End a hold; that removes nothing by itself
+    Release(Release),
+    /// Tell what a retention run would do; nothing changes
+    Plan(Plan),
+    /// Run the policy: announce what is soon over, remove what is
+    Run(Run),
+    /// Every lossy commitment of the tenant
+    Ledger(Ledger),
+    /// Erase spans of a session, at once and for good
+    Erase(Erase),
     /// List sessions
     Sessions,
     /// Where the journal ends
@@ -307,6 +329,21 @@ pub(crate) struct Suggest {
     /// How many tokens of the window to free
     #[arg(value_name = "TOKENS")]
     pub(crate) free_tokens: u64,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Search {
+    /// What to look for: these very words
+    pub(crate) pattern: String,
+    /// The pattern is a regular expression
+    #[arg(long)]
+    pub(crate) regex: bool,
+    /// all, window (what stands in it) or pruned (what does not)
+    #[arg(long = "in", default_value = "all", value_name = "WHERE")]
+    pub(crate) among: String,
+    /// The most matches to show
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -23,7 +23,10 @@ use crate::failure::Failure;
 pub(crate) const DEFAULT_NATS: &str = "nats://127.0.0.1:4222";
 /// The largest reply of a journal that is opened directly.
 const EMBEDDED_REPLY: usize = 1 << 30;
-/// How long it waits for work on the whole journal.
+/// The ends of the subjects of work that reads the whole journal, or a whole tenant or session of it.
+const LONG: [&str; 5] =
+    [".journal.verify", ".journal.backup", ".retention.plan", ".retention.run", ".retention.erase"];
+/// How long it waits for such work.
 const LONG_WORK: Duration = Duration::from_secs(3_600);
 /// How long a command line waits for a daemon.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -104,6 +107,16 @@ impl Backend {
         self.raw(&format!("lacuna.v1.{tenant}.{principal}.journal.{verb}"), request)
     }
 
+    /// Calls a retention verb and gives the reply's body.
+    pub(crate) fn retention_raw(
+        &self,
+        verb: &str,
+        request: &impl Serialize,
+    ) -> Result<Vec<u8>, Failure> {
+        let (tenant, principal) = (&self.tenant, &self.principal);
+        self.raw(&format!("lacuna.v1.{tenant}.{principal}.retention.{verb}"), request)
+    }
+
     /// Calls a session verb.
     pub(crate) fn session<R: DeserializeOwned>(
         &self,
@@ -121,6 +134,25 @@ impl Backend {
         request: &impl Serialize,
     ) -> Result<R, Failure> {
         decode(&self.journal_raw(verb, request)?)
+    }
+
+    /// Calls a retention verb.
+    pub(crate) fn retention<R: DeserializeOwned>(
+        &self,
+        verb: &str,
+        request: &impl Serialize,
+    ) -> Result<R, Failure> {
+        decode(&self.retention_raw(verb, request)?)
+    }
+
+    /// Whether the retention verbs of this tenant answer. Where the broker does not let this user
+    /// speak to them, nothing comes back, however long one waits.
+    pub(crate) fn has_retention(&self, within: Duration) -> bool {
+        let Way::Nats { runtime, client } = &self.way else { return true };
+        let (tenant, principal) = (&self.tenant, &self.principal);
+        let subject = format!("lacuna.v1.{tenant}.{principal}.retention.policy-get");
+        let client = client.as_ref().clone().with_patience(within);
+        runtime.block_on(client.call_raw(&subject, b"{}".to_vec(), false)).is_ok()
     }
 
     /// Records spans of any size.
@@ -219,7 +251,7 @@ impl Backend {
             Way::Nats { runtime, client } => {
                 // Commands bear ids and questions change nothing, so they may be sent again; work on
                 // the whole journal takes as long as it takes and must not be begun twice.
-                if subject.ends_with(".journal.verify") || subject.ends_with(".journal.backup") {
+                if LONG.iter().any(|verb| subject.ends_with(verb)) {
                     let client = client.as_ref().clone().with_patience(LONG_WORK);
                     return Ok(runtime.block_on(client.call_raw(subject, body, false))?);
                 }

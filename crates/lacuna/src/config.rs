@@ -1,10 +1,12 @@
 //! The daemon's configuration: defaults compiled in, then the file, then environment and flags.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lacuna_core::Limits;
-use lacuna_engine::Options;
+use lacuna_core::retention::Period;
+use lacuna_engine::{Options, RunLimit, ScrubOptions};
 use lacuna_nats::Bounds;
 use lacuna_verbs::Settings;
 use serde::Deserialize;
@@ -12,6 +14,7 @@ use toml::{Table, Value};
 
 use crate::args::Global;
 use crate::failure::Failure;
+use crate::stores::{ProbeConfig, StoreConfig, StoresConfig};
 
 const DEFAULTS: &str = include_str!("../../../ops/config/lacuna.toml");
 
@@ -25,7 +28,12 @@ pub(crate) struct Config {
     service: ServiceConfig,
     limits: LimitsConfig,
     uploads: UploadsConfig,
+    retention: RetentionConfig,
     backup: BackupConfig,
+    #[serde(default)]
+    stores: BTreeMap<String, StoreConfig>,
+    probe: ProbeConfig,
+    scrub: ScrubConfig,
     stop: StopConfig,
     pub(crate) log: LogConfig,
 }
@@ -83,8 +91,24 @@ struct UploadsConfig {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
+struct RetentionConfig {
+    #[serde(deserialize_with = "period")]
+    every: Period,
+    limit_spans: u64,
+    limit_percent: u32,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct BackupConfig {
     root: PathBuf,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScrubConfig {
+    bytes_per_second: u64,
+    every: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -163,14 +187,39 @@ impl Config {
                 return Err(Failure::Usage(format!("{name} must be 1 to {MOST}")));
             }
         }
+        if self.retention.limit_percent > 100 {
+            return Err(Failure::Usage("retention.limit_percent must be 0 to 100".into()));
+        }
         const MAX_SPAN_MIB: u64 = 1_024;
         if self.limits.span_mib == 0 || self.limits.span_mib > MAX_SPAN_MIB {
             return Err(Failure::Usage(format!("limits.span_mib must be 1 to {MAX_SPAN_MIB}")));
         }
-        Ok(())
+        self.scrub()?;
+        self.stores().check()
     }
 
-    /// How the engine runs.
+    /// How the scrub reads; none if it is switched off.
+    fn scrub(&self) -> Result<Option<ScrubOptions>, Failure> {
+        let every: Period = self
+            .scrub
+            .every
+            .parse()
+            .map_err(|error| Failure::Usage(format!("scrub.every: {error}")))?;
+        if every.0 == 0 {
+            let why = "must be longer than nothing; bytes_per_second = 0 switches the scrub off";
+            return Err(Failure::Usage(format!("scrub.every {why}")));
+        }
+        let bytes_per_second = self.scrub.bytes_per_second;
+        let every = Duration::from_millis(every.0);
+        Ok((bytes_per_second > 0).then_some(ScrubOptions { bytes_per_second, every }))
+    }
+
+    /// The external stores.
+    pub(crate) fn stores(&self) -> StoresConfig<'_> {
+        StoresConfig { named: &self.stores, probe: &self.probe }
+    }
+
+    /// How the engine runs; the external stores are not among it, for buckets need a runtime.
     pub(crate) fn options(&self) -> Options {
         let mut options = Options {
             limits: Limits {
@@ -186,6 +235,12 @@ impl Config {
             batch_commands: self.writer.batch_commands,
             batch_bytes: self.writer.batch_mib << 20,
             cached_spans: self.journal.cached_spans,
+            // Checked when it was loaded.
+            scrub: self.scrub().ok().flatten(),
+            run_limit: RunLimit {
+                spans: self.retention.limit_spans,
+                share_ppm: self.retention.limit_percent * 10_000,
+            },
             ..Options::default()
         };
         options.store.cache_bytes = self.journal.cache_mib << 20;
@@ -220,10 +275,20 @@ impl Config {
         }
     }
 
+    /// How often policies run; zero: only when asked.
+    pub(crate) fn retention_every(&self) -> Duration {
+        Duration::from_millis(self.retention.every.0)
+    }
+
     /// How long a stopping daemon waits for requests in flight.
     pub(crate) fn deadline(&self) -> Duration {
         Duration::from_secs(self.stop.deadline_seconds)
     }
+}
+
+/// Reads a duration as policies have them.
+fn period<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Period, D::Error> {
+    String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
 }
 
 fn overlay(base: &mut Table, given: Table) {
@@ -276,6 +341,7 @@ mod tests {
         assert_eq!(config.options().limits, Limits::default());
         assert_eq!(config.options().queue_bytes, Options::default().queue_bytes);
         assert_eq!(config.options().store.cache_bytes, Options::default().store.cache_bytes);
+        assert_eq!(config.options().run_limit, RunLimit::default());
         assert_eq!(config.bounds().in_flight, Bounds::default().in_flight);
         assert_eq!(config.settings().upload_bytes, Settings::default().upload_bytes);
     }
@@ -296,12 +362,54 @@ mod tests {
             ("[writer]\nbatch_mib = 0\n", "writer.batch_mib"),
             ("[log]\nformat = \"xml\"\n", "xml"),
             ("[limits]\nspan_mib = 5000\n", "limits.span_mib"),
+            ("[retention]\nevery = \"1y\"\n", "1y"),
+            ("[retention]\nlimit_percent = 101\n", "retention.limit_percent"),
             ("writer = 3\n", "writer"),
+            ("[probe]\ntimeout_ms = 0\n", "probe.timeout_ms"),
+            ("[probe]\ntimeout_ms = 61000\n", "probe.timeout_ms"),
+            ("[stores.a]\nkind = \"tape\"\n", "tape"),
+            ("[stores.a]\nkind = \"folder\"\npath = \"/x\"\n", "tells_removed"),
+            ("[stores.a]\nkind = \"folder\"\npaht = \"/x\"\ntells_removed = true\n", "paht"),
+            ("[stores.a]\nkind = \"folder\"\npath = \"\"\ntells_removed = true\n", "path"),
+            (
+                "[stores.journal]\nkind = \"folder\"\npath = \"/x\"\ntells_removed = true\n",
+                "journal",
+            ),
+            ("[stores.\"a b\"]\nkind = \"folder\"\npath = \"/x\"\ntells_removed = true\n", "a b"),
+            ("[stores.a]\nkind = \"bucket\"\nbucket = \"a.b\"\ntells_removed = true\n", "a.b"),
+            ("[stores]\na = 1\n", "stores"),
+            ("[scrub]\nevery = \"soon\"\n", "scrub.every"),
+            ("[scrub]\nevery = \"0s\"\n", "scrub.every"),
+            ("[scrub]\nbytes_per_second = -1\n", "invalid value"),
             ("[", "expected"),
         ] {
             let message = load(text).unwrap_err().to_string();
             assert!(message.contains(says), "{text:?}: {message}");
         }
+    }
+
+    #[test]
+    fn the_scrub_runs_unless_it_is_switched_off() {
+        let (config, _) = load("").unwrap();
+        let every = Duration::from_secs(7 * 86_400);
+        let scrub = ScrubOptions { bytes_per_second: 1 << 20, every };
+        assert_eq!(config.options().scrub, Some(scrub));
+        let (config, _) = load("[scrub]\nbytes_per_second = 0\n").unwrap();
+        assert_eq!(config.options().scrub, None);
+    }
+
+    #[test]
+    fn stores_are_those_of_the_file_and_missing_folders_are_found() {
+        let (config, dump) = load(
+            "[stores.logs]\nkind = \"folder\"\npath = \"/no/such\"\ntells_removed = false\n\
+             [stores.archive]\nkind = \"bucket\"\nbucket = \"spans\"\ntells_removed = true\n",
+        )
+        .unwrap();
+        let [missing] = config.stores().missing().try_into().unwrap();
+        assert!(missing.contains("stores.logs.path: there is no folder /no/such"), "{missing}");
+        assert!(dump.contains("[stores.archive]"), "{dump}");
+        let (none, _) = load("").unwrap();
+        assert!(none.stores().named.is_empty());
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod config;
 mod telemetry;
 
 mod serve;
+mod stores;
 
 mod commands;
 

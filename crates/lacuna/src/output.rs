@@ -17,6 +17,11 @@ pub(crate) fn warning(text: &str) -> String {
     painted(AnsiColor::Red.on_default().bold(), text)
 }
 
+/// A word about something that still can be changed, but not for long.
+pub(crate) fn caution(text: &str) -> String {
+    painted(AnsiColor::Yellow.on_default(), text)
+}
+
 /// A word that says all is well.
 pub(crate) fn good(text: &str) -> String {
     painted(AnsiColor::Green.on_default(), text)
@@ -36,6 +41,7 @@ pub(crate) fn heading(text: &str) -> String {
 pub(crate) fn verdict(word: &str) -> String {
     match word {
         "live" | "recoverable" | "reversible" | "accepted" => good(word),
+        "scheduled" => caution(word),
         "lossy" | "rejected" | "never_recorded" | "withheld" | "mixed" => warning(word),
         other => other.to_owned(),
     }

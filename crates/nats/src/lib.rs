@@ -1,10 +1,12 @@
 //! Lacuna on NATS: the connection, the service and its endpoints.
 
+mod bucket;
 mod connect;
 mod micro;
 mod replies;
 mod service;
 
 pub use async_nats::Client;
+pub use bucket::{BucketStore, Buckets};
 pub use connect::{Access, ConnectError, connect, connect_once};
 pub use service::{Bounds, Serving, serve};

@@ -150,6 +150,8 @@ pub(crate) async fn publish(
             let sent = match result {
                 Ok(body) => client.publish(to, body.into()).await,
                 Err(error) => {
+                    // Headers count, too.
+                    let error = if max > 0 { error.within(max - max / 4) } else { error };
                     let (headers, body) = (headers(&error), error.body());
                     client.publish_with_headers(to, headers, body.into()).await
                 }

@@ -213,8 +213,8 @@ impl Intake {
         }
         let call = Call { subject: &subject, body: &message.payload, max_reply: self.max_reply() };
         let job = self.service.call(call, Box::new(move |answer| pending.answer(answer)));
-        let Some(Job { slow, run }) = job else { return };
-        if silent {
+        let Some(Job { acts, slow, run }) = job else { return };
+        if silent && !acts {
             // A question that nobody waits for is not worth reading the journal.
             return drop(run);
         }

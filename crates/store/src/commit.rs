@@ -1,14 +1,19 @@
 //! Writing: one commit, one transaction.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use lacuna_codec::{PackBuilder, block_hash, encode_snapshot};
 use lacuna_core::{Digest, SessionKey, SessionNo, SessionState, Timestamp};
 use redb::WriteTransaction;
 
-use crate::StoreError;
+use crate::keys::Keys;
+use crate::ledger::Loss;
 use crate::open::{Head, Store, defensively};
-use crate::tables::{CHUNKS, EVENTS, PAYLOADS, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
+use crate::removal::Removal;
+use crate::steps::step_taken;
+use crate::tables::{CHUNKS, EVENTS, PAYLOADS, RESIDUES, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
+use crate::{StoreError, ledger};
 
 /// Payloads up to this size share packs; larger ones are cut into chunks of it.
 const CHUNK: usize = (256 << 10) - (1 << 10);
@@ -30,6 +35,12 @@ pub struct Commit {
     pub opened: Vec<(SessionKey, SessionNo)>,
     /// The payloads, by the seq of the event that records them, ascending.
     pub payloads: Vec<(u64, Arc<[u8]>)>,
+    /// The lossy commitments among the events.
+    pub losses: Vec<Loss>,
+    /// Payloads that go in the same transaction.
+    pub removal: Option<Removal>,
+    /// Filters of the identifiers of removed payloads, by the seq of these.
+    pub residues: Vec<(u64, Vec<u8>)>,
     /// States to keep as shortcuts, each as of a version committed before or with this commit.
     pub snapshots: Vec<Snapshot>,
 }
@@ -57,8 +68,10 @@ impl Snapshot {
 }
 
 impl Store {
-    /// Makes a commit durable. Panics if it does not begin right behind the head. On an error it may or may not have happened, every later call fails,
-    /// and the process should end; the next open finds out.
+    /// Makes a commit durable. Panics if it does not begin right behind the head.
+    ///
+    /// [`StoreError::StaleRemoval`] says that nothing was written. After any other error it may or may
+    /// not have happened, every later call fails, and the process should end; the next open finds out.
     pub fn append(&self, commit: &Commit) -> Result<(), StoreError> {
         assert!(
             commit.first == self.head().seq + 1 && commit.first <= commit.last,
@@ -67,9 +80,20 @@ impl Store {
             commit.last,
             self.head().seq
         );
+        let mut leaves = self.leaves(commit.payloads.len())?;
         let result = self.write(|write| {
+            if let Some(removal) = &commit.removal {
+                removal.apply(write)?;
+            }
             write.open_table(EVENTS)?.insert(commit.first, commit.block.as_slice())?;
-            write_payloads(write, &commit.payloads)?;
+            write_payloads(write, &commit.payloads, || leaves.take(), &self.ring.keys)?;
+            ledger::put(write, &commit.losses)?;
+            if !commit.residues.is_empty() {
+                let mut residues = write.open_table(RESIDUES)?;
+                for (seq, residue) in &commit.residues {
+                    residues.insert(seq, residue.as_slice())?;
+                }
+            }
             let mut index = write.open_table(SESSION_BLOCKS)?;
             for (session, version) in &commit.sessions {
                 index.insert((session.0, *version), commit.first)?;
@@ -82,7 +106,12 @@ impl Store {
             }
             put_snapshots(write, &commit.snapshots)
         });
+        drop(leaves);
         result?;
+        if let Some(removal) = &commit.removal {
+            self.freed.fetch_add(removal.freed(), Ordering::Relaxed);
+            step_taken("removal-committed");
+        }
         let head = Head { seq: commit.last, block: block_hash(&commit.block), at: commit.at };
         *self.head.lock().unwrap_or_else(PoisonError::into_inner) = head;
         Ok(())
@@ -95,14 +124,10 @@ impl Store {
 
     /// Makes a commit after which the next open is fast, whatever happens to the process.
     pub fn checkpoint(&self) -> Result<(), StoreError> {
-        defensively(|| {
-            let mut write = self.db.begin_write()?;
-            write.set_quick_repair(true);
-            write.commit().map_err(|error| self.indeterminate(&error))
-        })
+        self.give_back(|write| write.set_quick_repair(true))
     }
 
-    fn write(
+    pub(crate) fn write(
         &self,
         body: impl FnOnce(&WriteTransaction) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
@@ -119,7 +144,7 @@ impl Store {
         result
     }
 
-    fn indeterminate(&self, error: &redb::CommitError) -> StoreError {
+    pub(crate) fn indeterminate(&self, error: &redb::CommitError) -> StoreError {
         if let Some(folder) = &self.folder {
             folder.mark_failed(&error.to_string());
         }
@@ -139,39 +164,52 @@ fn put_snapshots(write: &WriteTransaction, snapshots: &[Snapshot]) -> Result<(),
     Ok(())
 }
 
+/// Packs small payloads together and cuts large ones. Each pack is sealed with a key of its own; the
+/// chunks of one payload share one.
 fn write_payloads(
     write: &WriteTransaction,
     payloads: &[(u64, Arc<[u8]>)],
+    mut leaf: impl FnMut() -> u64,
+    keys: &Keys,
 ) -> Result<(), StoreError> {
     if payloads.is_empty() {
         return Ok(());
     }
     let mut packs = write.open_table(PAYLOADS)?;
+    let mut put = |pack: PackBuilder, leaf| {
+        let (base, stored) = keys.seal(pack, leaf)?;
+        packs.insert(base, stored.as_slice())?;
+        Ok::<_, StoreError>(())
+    };
     let mut pack = PackBuilder::default();
     for (seq, payload) in payloads {
         if payload.len() > CHUNK {
-            write_chunks(write, *seq, payload)?;
+            write_chunks(write, *seq, payload, leaf(), keys)?;
             continue;
         }
         if pack.is_full_for(payload.len()) {
-            let (base, stored) = std::mem::take(&mut pack).finish();
-            packs.insert(base, stored.as_slice())?;
+            put(std::mem::take(&mut pack), leaf())?;
         }
         pack.push(*seq, payload);
     }
     if !pack.is_empty() {
-        let (base, stored) = pack.finish();
-        packs.insert(base, stored.as_slice())?;
+        put(pack, leaf())?;
     }
     Ok(())
 }
 
-fn write_chunks(write: &WriteTransaction, seq: u64, payload: &[u8]) -> Result<(), StoreError> {
+fn write_chunks(
+    write: &WriteTransaction,
+    seq: u64,
+    payload: &[u8],
+    leaf: u64,
+    keys: &Keys,
+) -> Result<(), StoreError> {
     let mut chunks = write.open_table(CHUNKS)?;
     for (part, chunk) in (0_u32..).zip(payload.chunks(CHUNK)) {
         let mut pack = PackBuilder::default();
         pack.push(seq, chunk);
-        chunks.insert((seq, part), pack.finish().1.as_slice())?;
+        chunks.insert((seq, part), keys.seal(pack, leaf)?.1.as_slice())?;
     }
     Ok(())
 }

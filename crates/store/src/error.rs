@@ -41,6 +41,38 @@ pub enum StoreError {
     /// Stored bytes are not what they should be.
     #[error("the journal is damaged: {0}; run `lacuna verify` to see how far")]
     Damaged(String),
+    /// The keys that the journal's payloads are encrypted with cannot be read, in neither copy.
+    #[error(
+        "the keys of this journal cannot be read ({why}): restore {file} from a backup of the \
+         journal; without it no payload can be read"
+    )]
+    KeysLost {
+        /// Where the first copy belongs.
+        file: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// A key file belongs to another journal.
+    #[error(
+        "{file} holds the keys of journal {found}, and this is journal {expected}: move that file \
+         away, and put back the one that belongs here"
+    )]
+    KeysOfAnother {
+        /// The key file.
+        file: PathBuf,
+        /// The journal that it belongs to.
+        found: String,
+        /// The journal that it was found with.
+        expected: String,
+    },
+    /// Packs are no longer what they were when a removal was prepared. Nothing was written.
+    #[error(
+        "the payloads stored at {seq} have changed since their removal was prepared: prepare it again"
+    )]
+    StaleRemoval {
+        /// The key of the first such pack.
+        seq: u64,
+    },
     /// A value does not fit into the format. Nothing was written.
     #[error("{0}")]
     TooLarge(String),

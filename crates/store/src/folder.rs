@@ -5,8 +5,10 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use crate::StoreError;
+use crate::keys::Which;
 
 const JOURNAL: &str = "journal.redb";
+const KEYS: [&str; 2] = ["journal.keys", "journal.keys.2"];
 const FAILED: &str = "journal.failed";
 
 /// The folder that a journal lives in.
@@ -32,6 +34,16 @@ impl Folder {
 
     pub(crate) fn journal(&self) -> PathBuf {
         self.0.join(JOURNAL)
+    }
+
+    /// Where a copy of the journal's keys lies.
+    pub(crate) fn keys(&self, which: Which) -> PathBuf {
+        self.0.join(KEYS[which as usize])
+    }
+
+    /// Where a copy of the journal is made before it takes the journal's name.
+    pub(crate) fn copying(&self) -> PathBuf {
+        self.journal().with_extension("partial")
     }
 
     /// Whether the last run met an I/O failure. The kernel may then hold pages that it believes

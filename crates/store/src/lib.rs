@@ -4,24 +4,40 @@
 //! transaction. Reads open a transaction of their own and see the last commit.
 
 mod error;
+mod steps;
 mod tables;
 
-mod commit;
+mod database;
 mod folder;
+mod keys;
+mod scrub;
+
+mod commit;
+mod leaves;
+mod ledger;
 mod open;
+mod removal;
 
 mod payloads;
 mod sessions;
+mod walk;
 
 mod backup;
+mod copy;
+mod migrate;
 mod stats;
 mod verify;
 
 pub use backup::BackupReport;
 pub use commit::{Commit, Snapshot};
 pub use error::StoreError;
+pub use keys::{Key, KeyTree, Keys, MemoryKeys, Node};
+pub use ledger::Loss;
 pub use open::{Head, Store, StoreOptions, guarding};
 pub use payloads::{PayloadReader, Stored};
+pub use removal::{KeysDestroyed, Removal};
 pub use stats::StoreStats;
+pub use steps::{CRASH_AT, STEPS, at_each_step, step_taken};
 pub use tables::FORMAT;
 pub use verify::{Fault, VerifyOptions, VerifyReport};
+pub use walk::Walked;

@@ -1,21 +1,24 @@
 //! Opening and closing the journal.
 
 use std::cell::Cell;
-use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use lacuna_codec::{Block, block_hash};
+use lacuna_codec::{Block, PackHeader, block_hash};
 use lacuna_core::{Digest, Timestamp};
-use redb::{Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageBackend};
+use redb::{Builder, DatabaseError, ReadTransaction, ReadableTable, StorageBackend};
 
-use crate::StoreError;
+use crate::database::Guarded;
 use crate::folder::Folder;
+use crate::keys::{ID, KeyRing, MemoryKeys, Place, random};
+use crate::leaves::Leaves;
 use crate::tables::{
-    CHUNKS, EVENTS, FORMAT, META, META_FORMAT, META_JOURNAL, PAYLOADS, SESSION_BLOCKS, SESSIONS,
-    SNAPSHOTS,
+    CHUNKS, EVENTS, FORMAT, FORMAT_PLAIN, META, META_FORMAT, META_JOURNAL, PAYLOADS, PUNCTURES,
+    SESSION_BLOCKS, SESSIONS, SNAPSHOTS,
 };
+use crate::{StoreError, ledger, migrate};
 
 /// How to open a journal.
 #[derive(Debug, Clone)]
@@ -46,50 +49,49 @@ pub struct Head {
 /// An open journal.
 #[derive(Debug)]
 pub struct Store {
-    pub(crate) db: Guarded,
+    pub(crate) db: Arc<Guarded>,
     pub(crate) folder: Option<Folder>,
     pub(crate) head: Mutex<Head>,
+    pub(crate) ring: KeyRing,
+    pub(crate) leaves: Mutex<Leaves>,
+    /// Stored bytes that removals have freed since the file was compacted, as far as this run knows.
+    pub(crate) freed: AtomicU64,
     journal: String,
 }
 
-/// The database. Closing it writes, which can panic if the file is damaged: caught here.
-#[derive(Debug)]
-pub(crate) struct Guarded(Option<Database>);
-
-impl Guarded {
-    fn close(mut self) -> Result<(), StoreError> {
-        let db = self.0.take().expect("it is taken here only");
-        defensively(|| {
-            db.close().map_err(|error| match error {
-                DatabaseError::Storage(error) => error.into(),
-                other => StoreError::Database(other.into()),
-            })
-        })
-    }
+/// What a journal says about itself.
+struct Meta {
+    format: u32,
+    journal: String,
 }
 
-impl Deref for Guarded {
-    type Target = Database;
-    fn deref(&self) -> &Database {
-        self.0.as_ref().expect("it is taken when closing only")
-    }
-}
-
-impl Drop for Guarded {
-    fn drop(&mut self) {
-        if let Some(db) = self.0.take()
-            && let Err(error) = defensively(|| {
-                drop(db);
-                Ok(())
-            })
-        {
-            tracing::error!(%error, "the journal could not be closed");
+impl Meta {
+    /// Reads it, and makes the journal first if there is none.
+    fn of(db: &Guarded) -> Result<Self, StoreError> {
+        if db.begin_read()?.list_tables()?.next().is_none() {
+            initialise(db)?;
         }
+        let meta = db.begin_read()?.open_table(META)?;
+        let format = meta
+            .get(META_FORMAT)?
+            .and_then(|value| value.value().try_into().ok().map(u32::from_le_bytes))
+            .ok_or_else(|| StoreError::Damaged("it names no format".into()))?;
+        if format > FORMAT {
+            return Err(StoreError::newer("journal", format, FORMAT));
+        }
+        let journal = meta
+            .get(META_JOURNAL)?
+            .and_then(|value| String::from_utf8(value.value().to_vec()).ok())
+            .filter(|journal| journal.len() == ID)
+            .ok_or_else(|| StoreError::Damaged("it names no journal id".into()))?;
+        Ok(Self { format, journal })
     }
 }
 
 impl Store {
-    /// Opens the journal in a folder. After an I/O failure in the last run every page is checked.
+    /// Opens the journal in a folder. After an I/O failure in the last run every page is checked; what
+    /// a removal had left to do is done; a journal of the first format is copied into one in which
+    /// every payload is encrypted.
     pub fn open(path: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
         let folder = if options.create { Folder::create(path)? } else { Folder::existing(path)? };
         let suspicious = folder.failed_before() && folder.journal().exists();
@@ -105,8 +107,16 @@ impl Store {
         });
         let file = folder.journal();
         let store = defensively(|| {
-            let db = builder.create(&file).map_err(|error| refused(error, path))?;
-            Self::start(db, Some(folder.clone()))
+            let open = || builder.create(&file).map_err(|error| refused(error, path));
+            let mut db = Guarded::new(open()?);
+            migrate::finish(&folder)?;
+            let mut meta = Meta::of(&db)?;
+            if meta.format == FORMAT_PLAIN {
+                migrate::encrypt(db, &meta.journal, &folder)?;
+                db = Guarded::new(open()?);
+                meta = Meta::of(&db)?;
+            }
+            Self::start(db, meta, Place::Folder(folder.clone()))
         })?;
         folder.sync().map_err(|source| StoreError::Folder { folder: path.to_owned(), source })?;
         if suspicious {
@@ -115,9 +125,19 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens a journal on a storage backend: memory, or one that injects faults.
+    /// Opens a journal on a storage backend: memory, or one that injects faults. Its keys are gone with
+    /// the store: what was written can be read by this store only.
     pub fn open_backend(
         backend: impl StorageBackend,
+        options: &StoreOptions,
+    ) -> Result<Self, StoreError> {
+        Self::open_backend_with(backend, &MemoryKeys::default(), options)
+    }
+
+    /// Opens a journal on a storage backend with keys that are kept apart from it.
+    pub fn open_backend_with(
+        backend: impl StorageBackend,
+        keys: &MemoryKeys,
         options: &StoreOptions,
     ) -> Result<Self, StoreError> {
         let mut builder = Builder::new();
@@ -126,32 +146,18 @@ impl Store {
             let db = builder
                 .create_with_backend(backend)
                 .map_err(|error| refused(error, Path::new("(backend)")))?;
-            Self::start(db, None)
+            let db = Guarded::new(db);
+            let meta = Meta::of(&db)?;
+            if meta.format == FORMAT_PLAIN {
+                // A backend cannot be replaced by a copy: what is plain stays so until it is removed.
+                raise_format(&db)?;
+            }
+            Self::start(db, meta, Place::Memory(keys.clone()))
         })
     }
 
-    fn start(db: Database, folder: Option<Folder>) -> Result<Self, StoreError> {
-        let db = Guarded(Some(db));
-        let fresh = {
-            let read = db.begin_read()?;
-            read.list_tables()?.next().is_none()
-        };
-        if fresh {
-            initialise(&db)?;
-        }
+    fn start(db: Guarded, meta: Meta, place: Place) -> Result<Self, StoreError> {
         let read = db.begin_read()?;
-        let meta = read.open_table(META)?;
-        let format = meta
-            .get(META_FORMAT)?
-            .and_then(|value| value.value().try_into().ok().map(u32::from_le_bytes))
-            .ok_or_else(|| StoreError::Damaged("it names no format".into()))?;
-        if format > FORMAT {
-            return Err(StoreError::newer("journal", format, FORMAT));
-        }
-        let journal = meta
-            .get(META_JOURNAL)?
-            .and_then(|value| String::from_utf8(value.value().to_vec()).ok())
-            .ok_or_else(|| StoreError::Damaged("it names no journal id".into()))?;
         let head = {
             let events = read.open_table(EVENTS)?;
             match events.last()? {
@@ -166,9 +172,26 @@ impl Store {
                 }
             }
         };
-        drop(meta);
+        let folder = match &place {
+            Place::Folder(folder) => Some(folder.clone()),
+            Place::Memory(_) => None,
+        };
+        let ring = KeyRing::open(place, &meta.journal, || any_encrypted(&read))?;
         drop(read);
-        Ok(Self { db, folder, head: Mutex::new(head), journal })
+        let store = Self {
+            db: Arc::new(db),
+            folder,
+            head: Mutex::new(head),
+            journal: meta.journal,
+            ring,
+            leaves: Mutex::new(Leaves::none()),
+            freed: AtomicU64::new(0),
+        };
+        ledger::fill(&store.db)?;
+        store.destroy_keys()?;
+        store.destroy_unused()?;
+        *store.leaves.lock().unwrap_or_else(PoisonError::into_inner) = store.first_leaves()?;
+        Ok(store)
     }
 
     /// The journal's id: 32 hex digits, given when it was made.
@@ -178,19 +201,22 @@ impl Store {
 
     /// Where the journal ends, as committed.
     pub fn head(&self) -> Head {
-        *self.head.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        *self.head.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Closes the journal. The next open needs no repair.
     pub fn close(self) -> Result<(), StoreError> {
-        self.db.close()
+        if self.has_reserved() {
+            self.give_back(|_| ())?;
+        }
+        // A reader that looks again just now closes it when it is done.
+        Arc::into_inner(self.db).map_or(Ok(()), Guarded::close)
     }
 }
 
-fn initialise(db: &Database) -> Result<(), StoreError> {
+fn initialise(db: &Guarded) -> Result<(), StoreError> {
     let mut id = [0_u8; 16];
-    rustix::rand::getrandom(&mut id, rustix::rand::GetRandomFlags::empty())
-        .map_err(|error| StoreError::Io { doing: "making an id".into(), source: error.into() })?;
+    random(&mut id)?;
     let journal: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
     let write = db.begin_write()?;
     {
@@ -203,8 +229,33 @@ fn initialise(db: &Database) -> Result<(), StoreError> {
         write.open_table(SESSIONS)?;
         write.open_table(SESSION_BLOCKS)?;
         write.open_table(SNAPSHOTS)?;
+        write.open_table(PUNCTURES)?;
     }
     write.commit().map_err(|error| StoreError::Indeterminate(error.to_string()))
+}
+
+/// Makes a journal of the first format one of this format, as it is.
+fn raise_format(db: &Guarded) -> Result<(), StoreError> {
+    let write = db.begin_write()?;
+    write.open_table(META)?.insert(META_FORMAT, FORMAT.to_le_bytes().as_slice())?;
+    write.open_table(PUNCTURES)?;
+    write.commit().map_err(|error| StoreError::Indeterminate(error.to_string()))
+}
+
+/// Whether a key is needed to read anything. Reads every row only where none is encrypted.
+pub(crate) fn any_encrypted(read: &ReadTransaction) -> Result<bool, StoreError> {
+    let encrypted = |stored: &[u8]| PackHeader::read(stored).is_ok_and(|h| h.leaf().is_some());
+    for row in read.open_table(PAYLOADS)?.iter()? {
+        if encrypted(row?.1.value()) {
+            return Ok(true);
+        }
+    }
+    for row in read.open_table(CHUNKS)?.iter()? {
+        if encrypted(row?.1.value()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// A damaged file can make the database panic, whatever it is asked: that is damage to be reported,

@@ -1,13 +1,15 @@
 //! Reading payloads back. Nothing is served whose digest does not match (I10).
 
 use std::ops::{Bound, RangeBounds};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use lacuna_codec::Pack;
+use lacuna_codec::{Pack, PackHeader};
 use lacuna_core::{Digest, SpanState, StoredClaims};
-use redb::{ReadOnlyTable, ReadTransaction, ReadableDatabase};
+use redb::{ReadOnlyTable, ReadTransaction};
 
 use crate::StoreError;
+use crate::database::Guarded;
+use crate::keys::Keys;
 use crate::open::{Store, defensively};
 use crate::tables::{CHUNKS, PAYLOADS};
 
@@ -22,28 +24,37 @@ pub enum Stored {
     Damaged(String),
 }
 
-/// Reads payloads at one commit. Neighbours share packs, so reading in order opens each once.
+/// Reads payloads at one commit, or at a later one where a removal has destroyed keys since: what was
+/// removed is then missing, and what was kept is found. Neighbours share packs, so reading in order
+/// opens each once.
 #[derive(Debug)]
 pub struct PayloadReader {
     packs: ReadOnlyTable<u64, &'static [u8]>,
     chunks: ReadOnlyTable<(u64, u32), &'static [u8]>,
+    keys: Keys,
+    db: Weak<Guarded>,
     last: Option<(u64, Pack)>,
 }
 
 impl Store {
     /// A reader of payloads as of the last commit. Do not keep it: while it lives, the file grows.
     pub fn payloads(&self) -> Result<PayloadReader, StoreError> {
-        defensively(|| PayloadReader::at(&self.db.begin_read()?))
+        defensively(|| self.payloads_at(&self.db.begin_read()?))
+    }
+
+    /// A reader of payloads as of the commit that this transaction reads.
+    pub(crate) fn payloads_at(&self, read: &ReadTransaction) -> Result<PayloadReader, StoreError> {
+        Ok(PayloadReader {
+            packs: read.open_table(PAYLOADS)?,
+            chunks: read.open_table(CHUNKS)?,
+            keys: self.ring.keys.clone(),
+            db: Arc::downgrade(&self.db),
+            last: None,
+        })
     }
 }
 
 impl PayloadReader {
-    /// A reader of payloads as of the commit that this transaction reads.
-    pub(crate) fn at(read: &ReadTransaction) -> Result<Self, StoreError> {
-        let (packs, chunks) = (read.open_table(PAYLOADS)?, read.open_table(CHUNKS)?);
-        Ok(Self { packs, chunks, last: None })
-    }
-
     /// Reads a span's content back and compares its digest. A summary is whole only with its claims:
     /// without them nobody can tell what its words are worth.
     pub fn read_span(&mut self, span: &SpanState) -> Result<Stored, StoreError> {
@@ -120,26 +131,38 @@ impl PayloadReader {
         Ok(Stored::Damaged("the stored copy does not match its digest".into()))
     }
 
+    /// Finds a payload. Where a key was destroyed since this reader was made, it looks again at the
+    /// last commit: there stand the neighbours of what was removed, under another key.
     fn find(&mut self, seq: u64, bytes: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        if let Some((_, pack)) = &self.last
-            && let Some(payload) = pack.get(seq)
-        {
-            return Ok(Some(payload.to_vec()));
+        let mut found = self.look(seq, bytes)?;
+        if found.gone && self.renew()? {
+            found = self.look(seq, bytes)?;
         }
-        if let Some((base, value)) = self.packs.range(..=seq)?.next_back().transpose()?
-            && self.last.as_ref().is_none_or(|(last, _)| *last != base.value())
-        {
-            self.last = Some((base.value(), Pack::open(value.value())?));
-        }
-        if let Some((_, pack)) = &self.last
-            && let Some(payload) = pack.get(seq)
-        {
-            return Ok(Some(payload.to_vec()));
+        Ok(found.payload)
+    }
+
+    /// Reads at the last commit from now on, if the journal is still open.
+    fn renew(&mut self) -> Result<bool, StoreError> {
+        let Some(db) = self.db.upgrade() else { return Ok(false) };
+        let read = db.begin_read()?;
+        (self.packs, self.chunks) = (read.open_table(PAYLOADS)?, read.open_table(CHUNKS)?);
+        self.last = None;
+        Ok(true)
+    }
+
+    fn look(&mut self, seq: u64, bytes: u64) -> Result<Found, StoreError> {
+        // A pack that cannot be opened is no reason not to look for chunks.
+        let packed = self.packed(seq);
+        match &packed {
+            Ok(Found { payload: None, .. }) | Err(StoreError::Damaged(_)) => {}
+            _ => return packed,
         }
         let mut whole: Option<Vec<u8>> = None;
         for entry in self.chunks.range((seq, 0)..=(seq, u32::MAX))? {
             let (_, value) = entry?;
-            let pack = Pack::open(value.value())?;
+            let Some(pack) = self.keys.open_pack(value.value())? else {
+                return Ok(Found { payload: None, gone: true });
+            };
             let part = pack.get(seq).unwrap_or_default();
             let whole = whole.get_or_insert_default();
             whole.extend_from_slice(part);
@@ -147,6 +170,47 @@ impl PayloadReader {
                 break;
             }
         }
-        Ok(whole)
+        whole.map_or(packed, |whole| Ok(Found { payload: Some(whole), gone: false }))
     }
+
+    /// Looks for a payload in the only pack that can hold it.
+    fn packed(&mut self, seq: u64) -> Result<Found, StoreError> {
+        let found =
+            |payload: Option<&[u8]>| Found { payload: payload.map(<[u8]>::to_vec), gone: false };
+        if let Some((_, pack)) = &self.last
+            && let Some(payload) = pack.get(seq)
+        {
+            return Ok(found(Some(payload)));
+        }
+        let row = self.packs.range(..=seq)?.next_back().transpose()?;
+        let Some((key, value)) = row else { return Ok(found(None)) };
+        let key = key.value();
+        if self.last.as_ref().is_some_and(|(last, _)| *last == key) {
+            return Ok(found(None));
+        }
+        let pack = match self.keys.open_pack(value.value()) {
+            Ok(Some(pack)) => pack,
+            Ok(None) => return Ok(Found { payload: None, gone: true }),
+            Err(StoreError::Damaged(_)) if never_held(value.value(), seq) => {
+                return Ok(found(None));
+            }
+            Err(error) => return Err(error),
+        };
+        let (_, pack) = self.last.insert((key, pack));
+        Ok(found(pack.get(seq)))
+    }
+}
+
+/// What looking for a payload has shown.
+struct Found {
+    payload: Option<Vec<u8>>,
+    /// Whether a key that was needed for it is destroyed.
+    gone: bool,
+}
+
+/// Whether a pack that cannot be opened says by a header that can be believed that this payload is not
+/// among those that it has lost.
+fn never_held(stored: &[u8], seq: u64) -> bool {
+    PackHeader::read(stored)
+        .is_ok_and(|header| header.leaf().is_some() && header.seqs().all(|held| held != seq))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lacuna_codec::{Block, decode_event, decode_snapshot, peek_session};
 use lacuna_core::{Digest, Event, Recorded, SessionKey, SessionNo, SessionState, Timestamp};
-use redb::{ReadTransaction, ReadableDatabase};
+use redb::ReadTransaction;
 
 use crate::StoreError;
 use crate::open::{Store, defensively};

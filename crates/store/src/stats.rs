@@ -1,6 +1,6 @@
 //! Figures about the journal's file.
 
-use redb::{ReadableDatabase, ReadableTableMetadata};
+use redb::ReadableTableMetadata;
 
 use crate::StoreError;
 use crate::open::{Store, defensively};

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use lacuna_codec::{Block, block_hash, decode_snapshot, encode_snapshot};
 use lacuna_core::{Digest, Event, Recorded, SessionNo, SpanId, Storage};
-use redb::{ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata};
+use redb::{ReadTransaction, ReadableTable, ReadableTableMetadata};
 
 use crate::StoreError;
 use crate::open::{Head, Store, defensively};
@@ -65,9 +65,9 @@ impl Store {
     ) -> Result<VerifyReport, StoreError> {
         // Taken first: what is committed from here on is in neither or only in the transaction.
         let head = self.head();
-        let read = defensively(|| Ok(self.db.begin_read()?))?;
+        let read = defensively(|| self.db.begin_read())?;
         let mut check = Check::new(options);
-        check.part(|check| check.blocks(head, &read, &mut progress))?;
+        check.part(|check| check.blocks(head, &read, self.payloads_at(&read)?, &mut progress))?;
         check.part(|check| check.unexplained(&read))?;
         let whole =
             options.from <= 1 && defensively(|| reaches_the_end(&read, options.to)).unwrap_or(true);
@@ -137,11 +137,11 @@ impl<'a> Check<'a> {
         &mut self,
         head: Head,
         read: &ReadTransaction,
+        mut payloads: PayloadReader,
         progress: &mut impl FnMut(u64),
     ) -> Result<(), StoreError> {
         let events = read.open_table(EVENTS)?;
         let index = read.open_table(SESSION_BLOCKS)?;
-        let mut payloads = PayloadReader::at(read)?;
         let begin = events.range(..=self.options.from)?.next_back().transpose()?;
         let begin = begin.map_or(self.options.from, |(key, _)| key.value());
         let mut chain: Option<(Digest, u64)> = (begin <= 1).then(|| (Digest::default(), 1));

@@ -26,11 +26,13 @@ pub struct Answer {
 /// the journal has failed.
 pub type Responder = Box<dyn FnOnce(Answer) + Send>;
 
-/// A question that reads the journal: run it where blocking is allowed.
+/// A question that reads the journal, or a command that does: run it where blocking is allowed.
 pub struct Job {
+    /// Whether it does something, so that it is to be run even if nobody waits for the answer.
+    pub acts: bool,
     /// Whether it may take as long as reading the whole journal does.
     pub slow: bool,
-    /// Answers it.
+    /// Does it and answers.
     pub run: Box<dyn FnOnce() + Send>,
 }
 

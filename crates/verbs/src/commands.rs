@@ -1,7 +1,12 @@
 //! The verbs that change a session: parsed here, decided by the writer, answered when durable.
 
+use lacuna_core::retention::hold_name;
 use lacuna_core::{Command, Content, Digest, Reply, SessionKey};
 use lacuna_engine::{Done, EngineError, Request};
+use lacuna_wire::retention::{
+    HoldReply, HoldRequest, PolicySetReply, PolicySetRequest, ReleaseReply, ReleaseRequest,
+    policy_name,
+};
 use lacuna_wire::session::{
     AppendReply, AppendRequest, AuditReplyBody, AuditRequest, CloseReply, CloseRequest,
     ContradictReply, ContradictRequest, Identified, OpenReply, OpenRequest, PruneReplyBody,
@@ -40,6 +45,12 @@ pub(crate) fn begin(call: &Call<'_>, key: SessionKey, inner: &Inner) -> Result<W
         })?,
         _ => plain(body, |_: &CloseRequest| Ok(Command::Close))?,
     };
+    prepare(call, key, parsed)
+}
+
+/// Prepares a command's way to the writer.
+fn prepare(call: &Call<'_>, key: SessionKey, parsed: Parsed) -> Result<Work, WireError> {
+    let verb = call.subject.verb.as_str();
     let command_id = stamp(parsed.command_id, || (parsed.fingerprint)(verb))?;
     let request = Request {
         session: key.clone(),
@@ -52,6 +63,17 @@ pub(crate) fn begin(call: &Call<'_>, key: SessionKey, inner: &Inner) -> Result<W
     Ok(Work::Command(Box::new(move |inner, respond| {
         submit(inner, request, key, max_reply, respond);
     })))
+}
+
+/// Parses a command for the tenant's retention stream.
+pub(crate) fn begin_tenant(call: &Call<'_>, key: SessionKey) -> Result<Work, WireError> {
+    let body = call.body;
+    let parsed = match call.subject.verb.as_str() {
+        "policy-set" => plain(body, PolicySetRequest::command)?,
+        "hold" => plain(body, HoldRequest::command)?,
+        _ => plain(body, ReleaseRequest::command)?,
+    };
+    prepare(call, key, parsed)
 }
 
 struct Parsed {
@@ -84,10 +106,8 @@ fn append(body: &[u8], key: &SessionKey, inner: &Inner) -> Result<Parsed, WireEr
     let mut spans = Vec::with_capacity(request.spans.len());
     for span in &mut request.spans {
         let span = span.take(|name| inner.uploads.content(name, key))?;
-        if let Content::External { store, .. } = &span.content {
-            return Err(WireError::bad_request(format!(
-                "no external store {store:?} is configured: send the content, or configure the store"
-            )));
+        if let Content::External { store, key, .. } = &span.content {
+            inner.journal.stores().check(store, key).map_err(WireError::bad_request)?;
         }
         spans.push(span);
     }
@@ -169,6 +189,24 @@ fn reply(done: &Done, key: &SessionKey, journal: &str, max: usize) -> Result<Vec
             encode(&VersionReply { version: *version, duplicate: again })
         }
         Reply::DamageReported { version, .. } => {
+            encode(&VersionReply { version: *version, duplicate: again })
+        }
+        Reply::PolicySet { policy, version } => encode(&PolicySetReply {
+            policy: policy_name(*policy).unwrap_or_default(),
+            version: *version,
+            duplicate: again,
+        }),
+        Reply::HoldPlaced { hold, version } => {
+            encode(&HoldReply { hold: hold_name(*hold), version: *version, duplicate: again })
+        }
+        Reply::HoldReleased { hold, version } => {
+            encode(&ReleaseReply { hold: hold_name(*hold), version: *version, duplicate: again })
+        }
+        // The runtime's own commands; no verb sends them through here.
+        Reply::RunOpened { version, .. }
+        | Reply::RunClosed { version, .. }
+        | Reply::NoticeGiven { version, .. }
+        | Reply::Removed { version, .. } => {
             encode(&VersionReply { version: *version, duplicate: again })
         }
         Reply::Closed { version, duplicate } => {

@@ -2,10 +2,10 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use lacuna_engine::VerifyOptions;
+use lacuna_engine::{ScrubStats, VerifyOptions};
 use lacuna_wire::journal::{
-    BackupReply, BackupRequest, CheckedBody, FaultBody, HeadReply, SessionsReply, SessionsRequest,
-    StatsReply, VerifyReply, VerifyRequest,
+    BackupReply, BackupRequest, CheckedBody, FaultBody, HeadReply, ScrubBody, SessionsReply,
+    SessionsRequest, StatsReply, VerifyReply, VerifyRequest,
 };
 use lacuna_wire::{Code, Empty, WireError, parse};
 
@@ -113,7 +113,21 @@ fn stats(inner: &Inner) -> Result<Vec<u8>, WireError> {
         cached_sessions: stats.cached_sessions,
         uploads: inner.uploads.open_now() as u64,
         uptime_seconds: inner.started.elapsed().as_secs(),
+        scrub: stats.scrub.as_ref().map(scrub),
     })
+}
+
+fn scrub(stats: &ScrubStats) -> ScrubBody {
+    ScrubBody {
+        round_started: stats.round_started.map(|time| time.to_string()),
+        position: stats.position,
+        end: stats.end,
+        last_round_started: stats.last_round_started.map(|time| time.to_string()),
+        verified: stats.verified,
+        bytes: stats.bytes,
+        damaged: stats.damaged,
+        unanswered: stats.unanswered,
+    }
 }
 
 fn backup(inner: &Inner, request: &BackupRequest) -> Result<Vec<u8>, WireError> {

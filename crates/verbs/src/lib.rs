@@ -15,6 +15,7 @@ mod fit;
 mod journal;
 mod queries;
 mod readings;
+mod retention;
 
 mod service;
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use lacuna_core::{Refusal, SessionKey};
 use lacuna_engine::Journal;
 use lacuna_wire::session::PutOpenRequest;
-use lacuna_wire::{Code, Group, Target, WireError, find, parse};
+use lacuna_wire::{Code, Group, Subject, Target, WireError, find, parse, verbs};
 
 use crate::call::{Call, Job, Responder, ready};
 use crate::error::wire_error;
@@ -14,7 +14,7 @@ use crate::readings::Readings;
 use crate::settings::Settings;
 use crate::uploads::Uploads;
 use crate::work::{Inner, Work};
-use crate::{commands, journal, queries};
+use crate::{commands, journal, queries, retention};
 
 /// The verbs on one journal. Cheap to clone.
 #[derive(Clone)]
@@ -48,13 +48,13 @@ impl Service {
                 submit(&self.0, respond);
                 None
             }
-            Ok(Work::Question(answer)) => {
+            Ok(work @ (Work::Question(_) | Work::Deed(_))) => {
+                let acts = matches!(work, Work::Deed(_));
+                let (Work::Question(answer) | Work::Deed(answer)) = work else { return None };
                 let inner = Arc::clone(&self.0);
-                let subject = call.subject;
-                let slow = subject.target.group() == Group::Journal
-                    && matches!(subject.verb.as_str(), "verify" | "backup");
+                let slow = is_slow(call.subject);
                 let run = Box::new(move || respond(ready(answer(&inner))));
-                Some(Job { slow, run })
+                Some(Job { acts, slow, run })
             }
             Ok(Work::Done(reply)) => {
                 respond(ready(Ok(reply)));
@@ -89,8 +89,10 @@ impl Service {
         if find(group, &subject.verb).is_none() {
             return Err(unknown_verb(group, &subject.verb));
         }
-        let Target::Session(session) = &subject.target else {
-            return journal::begin(call);
+        let session = match &subject.target {
+            Target::Session(session) => session,
+            Target::Retention => return retention::begin(call),
+            Target::Journal => return journal::begin(call),
         };
         let key = SessionKey { tenant: subject.tenant.clone(), session: session.clone() };
         match subject.verb.as_str() {
@@ -108,24 +110,24 @@ impl Service {
             }
             "put-chunk" | "put-close" => self.0.uploads.begin(call, &key).map(Work::Done),
             "expand" | "window" | "durability" | "tombstones" | "history" | "suggest"
-            | "explain" => Ok(queries::begin(call, key)),
+            | "explain" | "search" => Ok(queries::begin(call, key)),
             _ => commands::begin(call, key, &self.0),
         }
     }
 }
 
+/// Whether a verb may take as long as reading the whole journal does.
+fn is_slow(subject: &Subject) -> bool {
+    let slow: &[&str] = match subject.target.group() {
+        Group::Session => &[],
+        Group::Retention => &["plan", "run"],
+        Group::Journal => &["verify", "backup"],
+    };
+    slow.contains(&subject.verb.as_str())
+}
+
 fn unknown_verb(group: Group, verb: &str) -> WireError {
     let verb: String = verb.chars().take(40).collect();
-    let known = match group {
-        Group::Session => lacuna_wire::SESSION_VERBS,
-        Group::Journal => lacuna_wire::JOURNAL_VERBS,
-        Group::Retention => &[],
-    };
-    let names: Vec<&str> = known.iter().map(|verb| verb.name).collect();
-    let advice = if names.is_empty() {
-        "this release has no verbs of this group".to_owned()
-    } else {
-        format!("there are {}", names.join(", "))
-    };
-    WireError::bad_request(format!("there is no verb {verb:?}: {advice}"))
+    let names: Vec<&str> = verbs(group).iter().map(|verb| verb.name).collect();
+    WireError::bad_request(format!("there is no verb {verb:?}: there are {}", names.join(", ")))
 }

@@ -33,6 +33,8 @@ pub(crate) enum Work {
     Command(Submit),
     /// A question, parsed.
     Question(Read),
+    /// A command that reads the journal first and blocks: it is done even if nobody waits for it.
+    Deed(Read),
     /// Done already.
     Done(Vec<u8>),
 }

@@ -2,13 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::verbs::{JOURNAL_VERBS, SESSION_VERBS, VerbSpec, error_schema, event_schema};
+use crate::verbs::{
+    JOURNAL_VERBS, RETENTION_VERBS, SESSION_VERBS, VerbSpec, error_schema, event_schema,
+};
 use crate::{Group, MAX_DEPTH};
 
 /// The document, as JSON.
 pub fn asyncapi() -> Value {
     let (mut channels, mut operations) = (Map::new(), Map::new());
-    for verb in SESSION_VERBS.iter().chain(JOURNAL_VERBS) {
+    for verb in SESSION_VERBS.iter().chain(RETENTION_VERBS).chain(JOURNAL_VERBS) {
         let id = id(verb);
         channels.insert(id.clone(), channel(verb));
         operations.insert(id.clone(), operation(verb, &id));

@@ -29,6 +29,13 @@ macro_rules! request {
 }
 pub(crate) use request;
 
+/// Reads what is there: null is no way to leave a field out whose absence means something.
+pub(crate) fn present<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
 /// A request or reply without fields.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

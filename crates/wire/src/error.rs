@@ -5,6 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+/// Spans and holds that the details of a refusal name.
+const NAMED: usize = 100;
+
 /// The codes of the contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -94,6 +97,19 @@ impl WireError {
         Self::new(Code::BadRequest, message)
     }
 
+    /// The same error in a body of at most about this many bytes: a refusal always arrives. What does
+    /// not fit is left out, and `omitted` says so.
+    pub fn within(mut self, max: usize) -> Self {
+        if self.body().len() > max {
+            self.details = json!({ "omitted": true });
+        }
+        if self.body().len() > max {
+            // A character takes up to six bytes once it is escaped.
+            self.message = self.message.chars().take(max / 12).collect();
+        }
+        self
+    }
+
     /// The same error with details.
     pub fn with(mut self, details: Value) -> Self {
         self.details = details;
@@ -141,8 +157,25 @@ impl From<Refusal> for WireError {
             Refusal::NotRecoverable { span, outcome, .. } => {
                 (Code::NotRecoverable, json!({ "span": span, "outcome": outcome }))
             }
+            Refusal::Unanswered { span, why } => {
+                (Code::Unavailable, json!({ "span": span, "why": why }))
+            }
             Refusal::TooLarge { what, given, limit, .. } => {
                 (Code::TooLarge, json!({ "what": what, "given": given, "limit": limit }))
+            }
+            Refusal::Held { spans, holds } => {
+                let mut details = json!({
+                    "spans": &spans[..spans.len().min(NAMED)],
+                    "held_by": &holds[..holds.len().min(NAMED)],
+                });
+                for (name, all) in
+                    [("spans_omitted", spans.len()), ("held_by_omitted", holds.len())]
+                {
+                    if all > NAMED {
+                        details[name] = (all - NAMED).into();
+                    }
+                }
+                (Code::NotPermitted, details)
             }
             Refusal::ContractViolation { spans, .. } => {
                 (Code::ContractViolation, json!({ "spans": spans }))

@@ -1,11 +1,13 @@
 //! Events as JSON, for `history` and the feed. They carry no content of spans.
 
 use lacuna_core::event::{Event, PrunedSpan, Recorded, SpanRecorded};
+use lacuna_core::retention::hold_name;
 use lacuna_core::{Cause, Finding, Handle, SessionKey, SpanId, Storage, Timestamp, tombstone_text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::retention::{MatchBody, RemovedBody, RuleBody, policy_name, run_name};
 use crate::session::{CauseBody, contradiction_id};
 
 /// An event.
@@ -56,22 +58,24 @@ pub fn event_body(journal: &str, key: &SessionKey, recorded: &Recorded) -> Event
 
 /// Why a span was lost.
 pub fn cause_json(cause: &Cause, at: Timestamp) -> CauseBody {
-    let at = at.to_string();
+    let of =
+        |kind: &str| CauseBody { kind: kind.into(), at: at.to_string(), ..CauseBody::default() };
     match cause {
         Cause::Directive { directive, by } => CauseBody {
-            kind: "directive".into(),
-            at,
             by: Some(by.to_string()),
             directive: Some(directive.to_string()),
-            why: None,
+            ..of("directive")
         },
-        Cause::Damage { found } => CauseBody {
-            kind: "damage".into(),
-            at,
-            by: None,
-            directive: None,
-            why: Some(found.clone()),
+        Cause::Damage { found } => CauseBody { why: Some(found.clone()), ..of("damage") },
+        Cause::Retention { run, policy, rule } => CauseBody {
+            run: Some(run_name(*run)),
+            policy: policy_name(*policy),
+            rule: Some(rule.clone()),
+            ..of("retention")
         },
+        Cause::Erasure { by, reason } => {
+            CauseBody { by: Some(by.to_string()), why: Some(reason.clone()), ..of("erasure") }
+        }
     }
 }
 
@@ -151,6 +155,7 @@ fn fields(recorded: &Recorded) -> Map<String, Value> {
                 "tombstone": tombstone_text(&lost.span),
             })).collect::<Vec<_>>(),
             "cause": cause_json(&e.cause, recorded.at),
+            "residue": e.residue,
         }),
         Event::SpanRestored(e) => json!({ "span": e.span }),
         Event::SpanRead(e) => json!({ "span": e.span, "purpose": e.purpose.word() }),
@@ -164,6 +169,40 @@ fn fields(recorded: &Recorded) -> Map<String, Value> {
             "note": e.note,
         }),
         Event::SessionClosed => json!({}),
+        Event::PolicySet(e) => json!({
+            "policy": policy_name(e.policy),
+            "rules": e.rules.iter().map(RuleBody::from).collect::<Vec<_>>(),
+        }),
+        Event::HoldPlaced(e) => json!({
+            "hold": hold_name(e.hold),
+            "match": MatchBody::from(&e.matches),
+            "reason": e.reason,
+        }),
+        Event::HoldReleased(e) => json!({ "hold": hold_name(e.hold), "reason": e.reason }),
+        Event::NoticeGiven(e) => json!({
+            "run": run_name(e.run),
+            "policy": policy_name(e.policy),
+            "spans": e.spans.iter().map(|noticed| json!({
+                "id": noticed.span,
+                "rule": noticed.rule,
+                "erases_at": noticed.erases_at.to_string(),
+            })).collect::<Vec<_>>(),
+        }),
+        Event::RunOpened(e) => json!({
+            "run": run_name(e.run),
+            "cut": e.cut,
+            "effective_now": e.effective_now.to_string(),
+            "policy": policy_name(e.policy),
+            "unlimited": e.unlimited,
+        }),
+        Event::RunClosed(e) => json!({
+            "run": run_name(e.run),
+            "status": e.end.word(),
+            "removed": RemovedBody::of(&e.tally),
+            "noticed": e.tally.noticed,
+            "deferred": e.tally.deferred,
+            "held": e.tally.held,
+        }),
     };
     let Value::Object(mut fields) = value else { return Map::new() };
     fields.retain(|_, value| !value.is_null());

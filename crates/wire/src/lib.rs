@@ -8,6 +8,7 @@ mod subject;
 
 mod common;
 pub mod journal;
+pub mod retention;
 pub mod session;
 
 mod event;
@@ -21,4 +22,4 @@ pub use error::{Code, WireError};
 pub use event::{EventBody, cause_json, event_body};
 pub use json::{MAX_DEPTH, fingerprint, parse};
 pub use subject::{Group, Subject, SubjectError, Target};
-pub use verbs::{JOURNAL_VERBS, SESSION_VERBS, VerbSpec, find};
+pub use verbs::{JOURNAL_VERBS, RETENTION_VERBS, SESSION_VERBS, VerbSpec, find, verbs};

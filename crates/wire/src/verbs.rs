@@ -4,6 +4,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
 use crate::journal as j;
+use crate::retention as r;
 use crate::session as s;
 use crate::{Empty, Group, WireError};
 
@@ -54,7 +55,7 @@ pub(crate) fn event_schema() -> Schema {
     schema::<crate::EventBody>()
 }
 
-use Group::{Journal, Session};
+use Group::{Journal, Retention, Session};
 
 /// The session verbs.
 pub const SESSION_VERBS: &[VerbSpec] = &[
@@ -71,6 +72,11 @@ pub const SESSION_VERBS: &[VerbSpec] = &[
     verb::<s::RestoreRequest, s::RestoreReply>(Session, "restore", "puts pruned spans back"),
     verb::<s::ExpandRequest, s::ExpandReply>(Session, "expand", "answers what a handle leads to"),
     verb::<s::WindowRequest, s::WindowReply>(Session, "window", "reads what the model is shown"),
+    verb::<s::SearchRequest, s::SearchReply>(
+        Session,
+        "search",
+        "finds words in contents, or says that they are certainly nowhere",
+    ),
     verb::<s::SummarizeRequest, s::SummarizeReply>(
         Session,
         "summarize",
@@ -103,6 +109,39 @@ pub const SESSION_VERBS: &[VerbSpec] = &[
     verb::<s::CloseRequest, s::CloseReply>(Session, "close", "ends the session"),
 ];
 
+/// The retention verbs.
+pub const RETENTION_VERBS: &[VerbSpec] = &[
+    verb::<r::PolicySetRequest, r::PolicySetReply>(
+        Retention,
+        "policy-set",
+        "sets how long payloads are kept",
+    ),
+    verb::<r::PolicyGetRequest, r::PolicyGetReply>(
+        Retention,
+        "policy-get",
+        "reads the policy and the holds in force",
+    ),
+    verb::<r::EvaluateRequest, r::EvaluateReply>(
+        Retention,
+        "evaluate",
+        "tells how long something is kept, and why",
+    ),
+    verb::<r::HoldRequest, r::HoldReply>(Retention, "hold", "holds payloads, whatever comes"),
+    verb::<r::ReleaseRequest, r::ReleaseReply>(Retention, "release", "ends a hold"),
+    verb::<r::PlanRequest, r::PlanReply>(Retention, "plan", "tells what a run would do"),
+    verb::<r::RunRequest, r::RunReply>(
+        Retention,
+        "run",
+        "announces and removes what the policy no longer keeps",
+    ),
+    verb::<r::LedgerRequest, r::LedgerReply>(
+        Retention,
+        "ledger",
+        "reads the tenant's ledger of what was lost",
+    ),
+    verb::<r::EraseRequest, r::EraseReply>(Retention, "erase", "erases payloads at once"),
+];
+
 /// The journal verbs.
 pub const JOURNAL_VERBS: &[VerbSpec] = &[
     verb::<Empty, j::HeadReply>(Journal, "head", "tells where the journal ends"),
@@ -112,12 +151,16 @@ pub const JOURNAL_VERBS: &[VerbSpec] = &[
     verb::<j::BackupRequest, j::BackupReply>(Journal, "backup", "copies the journal"),
 ];
 
+/// The verbs of a group.
+pub fn verbs(group: Group) -> &'static [VerbSpec] {
+    match group {
+        Group::Session => SESSION_VERBS,
+        Group::Retention => RETENTION_VERBS,
+        Group::Journal => JOURNAL_VERBS,
+    }
+}
+
 /// The verb of this name in a group.
 pub fn find(group: Group, name: &str) -> Option<&'static VerbSpec> {
-    let verbs = match group {
-        Group::Session => SESSION_VERBS,
-        Group::Journal => JOURNAL_VERBS,
-        Group::Retention => &[],
-    };
-    verbs.iter().find(|verb| verb.name == name)
+    verbs(group).iter().find(|verb| verb.name == name)
 }

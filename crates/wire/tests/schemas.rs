@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lacuna_wire::{Group, JOURNAL_VERBS, SESSION_VERBS, WireError, asyncapi, find};
+use lacuna_wire::{
+    Group, JOURNAL_VERBS, RETENTION_VERBS, SESSION_VERBS, WireError, asyncapi, find,
+};
 use serde_json::{Value, json};
 
 fn folder() -> PathBuf {
@@ -18,7 +20,7 @@ fn folder() -> PathBuf {
 
 fn wanted() -> BTreeMap<PathBuf, Value> {
     let mut files = BTreeMap::new();
-    for verb in SESSION_VERBS.iter().chain(JOURNAL_VERBS) {
+    for verb in SESSION_VERBS.iter().chain(RETENTION_VERBS).chain(JOURNAL_VERBS) {
         let group = match verb.group {
             Group::Session => "session",
             Group::Retention => "retention",

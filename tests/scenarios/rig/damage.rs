@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use lacuna_codec::{Pack, PackBuilder};
+use lacuna_codec::PackBuilder;
+use lacuna_store::Keys;
 use redb::{Database, ReadableTable as _, TableDefinition, WriteTransaction};
 
 const META: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("meta");
@@ -15,7 +16,7 @@ fn edit(journal: &Path, edit: impl FnOnce(&WriteTransaction)) {
     write.commit().unwrap();
 }
 
-/// Flips one bit at the end of the first pack of payloads: a content is there, and is not it.
+/// Flips one bit at the end of the first pack of payloads: a pack is there, and cannot be opened.
 pub(crate) fn flip_a_payload_byte(journal: &Path) {
     edit(journal, |write| {
         let mut packs = write.open_table(PAYLOADS).unwrap();
@@ -30,11 +31,12 @@ pub(crate) fn flip_a_payload_byte(journal: &Path) {
 
 /// Flips one bit at the end of what was recorded last, and leaves everything around it whole.
 pub(crate) fn flip_the_last_payload_byte(journal: &Path) {
+    let keys = Keys::in_folder(journal).unwrap();
     edit(journal, |write| {
         let mut packs = write.open_table(PAYLOADS).unwrap();
         let (base, pack) = {
             let (base, stored) = packs.last().unwrap().expect("a pack of payloads");
-            (base.value(), Pack::open(stored.value()).unwrap())
+            (base.value(), keys.open_pack(stored.value()).unwrap().expect("its key is there"))
         };
         let last = pack.seqs().last().unwrap();
         let mut changed = PackBuilder::default();

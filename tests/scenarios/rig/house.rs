@@ -6,6 +6,9 @@ use tempfile::TempDir;
 
 use super::{Broker, Cli, Daemon, Server, Worker};
 
+/// The daemon's configuration, beside its journal.
+const CONFIG: &str = "lacuna.toml";
+
 /// A daemon on a fresh journal behind a broker of its own.
 #[derive(Debug)]
 pub(crate) struct House {
@@ -23,7 +26,13 @@ impl House {
 
     /// Starts the daemon behind this broker.
     pub(crate) fn behind(broker: Broker) -> Self {
+        Self::configured(broker, |_| String::new())
+    }
+
+    /// Starts the daemon behind this broker with a configuration, which may name the house's folder.
+    pub(crate) fn configured(broker: Broker, config: impl FnOnce(&Path) -> String) -> Self {
         let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(CONFIG), config(folder.path())).unwrap();
         let mut house = Self { daemon: None, broker, folder };
         house.start_daemon();
         house
@@ -50,7 +59,11 @@ impl House {
     /// Starts a daemon on the journal, after the one before has ended.
     pub(crate) fn start_daemon(&mut self) {
         assert!(self.daemon.is_none(), "one at a time");
-        self.daemon = Some(Daemon::start(&self.journal(), &self.broker.url()));
+        let (config, url) = (self.folder.path().join(CONFIG), self.broker.url());
+        let arguments = ["--nats", &url, "--config", config.to_str().unwrap()];
+        let daemon = Daemon::spawn(&self.journal(), &arguments);
+        daemon.wait_until_ready();
+        self.daemon = Some(daemon);
     }
 
     /// `kill -9`.

@@ -10,7 +10,7 @@ mod house;
 mod validity;
 mod worker;
 
-pub(crate) use binary::{repository, with_each_broker};
+pub(crate) use binary::{lacuna, repository, with_each_broker};
 pub(crate) use broker::{Broker, Server, current_server, free_port, servers};
 pub(crate) use cli::{Cli, Ran};
 pub(crate) use daemon::Daemon;

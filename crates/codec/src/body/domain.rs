@@ -11,6 +11,7 @@ use super::v1::{
     PruneExecutedV1, PruneRejectedV1, PrunedSpanV1, SessionOpenedV1, SourceV1, SpanReadV1,
     SpanRecordedV1, SpanRestoredV1,
 };
+use super::v2::LossyCommittedV2;
 use super::words::Numbered;
 use crate::CodecError;
 
@@ -30,7 +31,7 @@ pub(super) fn some(id: Option<&SpanId>) -> Option<String> {
     id.map(ToString::to_string)
 }
 
-fn pairs(labels: &std::collections::BTreeMap<String, String>) -> Pairs {
+pub(super) fn pairs(labels: &std::collections::BTreeMap<String, String>) -> Pairs {
     labels.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
@@ -251,41 +252,68 @@ impl TryFrom<PruneRejectedV1> for PruneRejected {
     }
 }
 
-impl From<&LossyCommitted> for LossyCommittedV1 {
-    fn from(e: &LossyCommitted) -> Self {
-        let (cause, directive, text) = match &e.cause {
-            Cause::Directive { directive, by } => (1, directive.0, by.to_string()),
-            Cause::Damage { found } => (2, 0, found.clone()),
-        };
-        let spans = e.spans.iter().map(|s| LostSpanV1 {
-            span: s.span.to_string(),
-            digest: s.digest.0,
-            bytes: s.bytes,
-            tokens: s.tokens,
-        });
-        Self { spans: spans.collect(), cause, directive, text }
+impl From<&LostSpan> for LostSpanV1 {
+    fn from(s: &LostSpan) -> Self {
+        Self { span: s.span.to_string(), digest: s.digest.0, bytes: s.bytes, tokens: s.tokens }
     }
 }
 
+fn lost(spans: Vec<LostSpanV1>) -> Result<Vec<LostSpan>, CodecError> {
+    let lost = |s: LostSpanV1| {
+        let digest = Digest(s.digest);
+        Ok(LostSpan { span: id(s.span)?, digest, bytes: s.bytes, tokens: s.tokens })
+    };
+    spans.into_iter().map(lost).collect()
+}
+
+fn lossy(why: impl std::fmt::Display) -> CodecError {
+    CodecError::damaged("lossy-committed", why.to_string())
+}
+
+/// Version 1 knew two causes.
 impl TryFrom<LossyCommittedV1> for LossyCommitted {
     type Error = CodecError;
     fn try_from(b: LossyCommittedV1) -> Result<Self, CodecError> {
-        let damaged = |why: String| CodecError::damaged("lossy-committed", why);
-        let lost = |s: LostSpanV1| {
-            let digest = Digest(s.digest);
-            Ok(LostSpan { span: id(s.span)?, digest, bytes: s.bytes, tokens: s.tokens })
-        };
-        Ok(Self {
-            spans: b.spans.into_iter().map(lost).collect::<Result<_, CodecError>>()?,
-            cause: match b.cause {
-                1 => Cause::Directive {
-                    directive: DirectiveNo(b.directive),
-                    by: b.text.parse().map_err(|error| damaged(format!("{error}")))?,
-                },
-                2 => Cause::Damage { found: b.text },
-                n => return Err(damaged(format!("cause {n}"))),
+        let cause = match b.cause {
+            1 => Cause::Directive {
+                directive: DirectiveNo(b.directive),
+                by: b.text.parse().map_err(lossy)?,
             },
-        })
+            2 => Cause::Damage { found: b.text },
+            n => return Err(lossy(format!("cause {n}"))),
+        };
+        Ok(Self { spans: lost(b.spans)?, cause, residue: false })
+    }
+}
+
+impl From<&LossyCommitted> for LossyCommittedV2 {
+    fn from(e: &LossyCommitted) -> Self {
+        let none = String::new;
+        let (cause, number, policy, by, text) = match &e.cause {
+            Cause::Directive { directive, by } => (1, directive.0, 0, by.to_string(), none()),
+            Cause::Damage { found } => (2, 0, 0, none(), found.clone()),
+            Cause::Retention { run, policy, rule } => (3, *run, *policy, none(), rule.clone()),
+            Cause::Erasure { by, reason } => (4, 0, 0, by.to_string(), reason.clone()),
+        };
+        let spans = e.spans.iter().map(Into::into).collect();
+        Self { spans, cause, number, policy, by, text, residue: e.residue }
+    }
+}
+
+impl TryFrom<LossyCommittedV2> for LossyCommitted {
+    type Error = CodecError;
+    fn try_from(b: LossyCommittedV2) -> Result<Self, CodecError> {
+        let cause = match b.cause {
+            1 => Cause::Directive {
+                directive: DirectiveNo(b.number),
+                by: b.by.parse().map_err(lossy)?,
+            },
+            2 => Cause::Damage { found: b.text },
+            3 => Cause::Retention { run: b.number, policy: b.policy, rule: b.text },
+            4 => Cause::Erasure { by: b.by.parse().map_err(lossy)?, reason: b.text },
+            n => return Err(lossy(format!("cause {n}"))),
+        };
+        Ok(Self { spans: lost(b.spans)?, cause, residue: b.residue })
     }
 }
 

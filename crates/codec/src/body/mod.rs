@@ -2,6 +2,7 @@
 
 mod claims;
 mod domain;
+mod retention;
 mod summary;
 mod v1;
 mod v2;
@@ -46,7 +47,7 @@ pub(crate) fn encode(event: &Event) -> Result<(Kind, Vec<u8>), CodecError> {
         }
         Event::LossyCommitted(e) => (
             registry::LOSSY_COMMITTED,
-            bincode::encode_to_vec(v1::LossyCommittedV1::from(e), config),
+            bincode::encode_to_vec(v2::LossyCommittedV2::from(e), config),
         ),
         Event::SpanRestored(e) => {
             (registry::SPAN_RESTORED, bincode::encode_to_vec(v1::SpanRestoredV1::from(e), config))
@@ -69,6 +70,24 @@ pub(crate) fn encode(event: &Event) -> Result<(Kind, Vec<u8>), CodecError> {
         ),
         Event::AlertRaised(e) => {
             (registry::ALERT_RAISED, bincode::encode_to_vec(v1::AlertRaisedV1::from(e), config))
+        }
+        Event::PolicySet(e) => {
+            (registry::POLICY_SET, bincode::encode_to_vec(v1::PolicySetV1::from(e), config))
+        }
+        Event::HoldPlaced(e) => {
+            (registry::HOLD_PLACED, bincode::encode_to_vec(v1::HoldPlacedV1::from(e), config))
+        }
+        Event::HoldReleased(e) => {
+            (registry::HOLD_RELEASED, bincode::encode_to_vec(v1::HoldReleasedV1::from(e), config))
+        }
+        Event::NoticeGiven(e) => {
+            (registry::NOTICE_GIVEN, bincode::encode_to_vec(v1::NoticeGivenV1::from(e), config))
+        }
+        Event::RunOpened(e) => {
+            (registry::RUN_OPENED, bincode::encode_to_vec(v1::RunOpenedV1::from(e), config))
+        }
+        Event::RunClosed(e) => {
+            (registry::RUN_CLOSED, bincode::encode_to_vec(v1::RunClosedV1::from(e), config))
         }
     };
     let encoded = encoded.map_err(|error| CodecError::damaged("event body", error.to_string()))?;
@@ -112,9 +131,10 @@ pub(crate) fn decode(number: u16, version: u16, body: &[u8]) -> Result<Event, Co
         registry::PRUNE_REJECTED => {
             Event::PruneRejected(read::<v1::PruneRejectedV1>(kind, body)?.try_into()?)
         }
-        registry::LOSSY_COMMITTED => {
-            Event::LossyCommitted(read::<v1::LossyCommittedV1>(kind, body)?.try_into()?)
-        }
+        registry::LOSSY_COMMITTED => Event::LossyCommitted(match version {
+            1 => read::<v1::LossyCommittedV1>(kind, body)?.try_into()?,
+            _ => read::<v2::LossyCommittedV2>(kind, body)?.try_into()?,
+        }),
         registry::SPAN_RESTORED => {
             Event::SpanRestored(read::<v1::SpanRestoredV1>(kind, body)?.try_into()?)
         }
@@ -131,6 +151,18 @@ pub(crate) fn decode(number: u16, version: u16, body: &[u8]) -> Result<Event, Co
         registry::ALERT_RAISED => {
             Event::AlertRaised(read::<v1::AlertRaisedV1>(kind, body)?.try_into()?)
         }
+        registry::POLICY_SET => Event::PolicySet(read::<v1::PolicySetV1>(kind, body)?.try_into()?),
+        registry::HOLD_PLACED => {
+            Event::HoldPlaced(read::<v1::HoldPlacedV1>(kind, body)?.try_into()?)
+        }
+        registry::HOLD_RELEASED => {
+            Event::HoldReleased(read::<v1::HoldReleasedV1>(kind, body)?.into())
+        }
+        registry::NOTICE_GIVEN => {
+            Event::NoticeGiven(read::<v1::NoticeGivenV1>(kind, body)?.try_into()?)
+        }
+        registry::RUN_OPENED => Event::RunOpened(read::<v1::RunOpenedV1>(kind, body)?.into()),
+        registry::RUN_CLOSED => Event::RunClosed(read::<v1::RunClosedV1>(kind, body)?.try_into()?),
         registry::SESSION_CLOSED if body.is_empty() => Event::SessionClosed,
         _ => return Err(CodecError::damaged(kind.name, "its body does not fit its kind")),
     })

@@ -145,6 +145,47 @@ frozen! {
         notes: Vec<AuditNoteV1>,
     }
     struct AlertRaisedV1 { alert: u8, spans: Vec<String>, message: String }
+    struct PolicySetV1 { policy: u32, rules: Vec<RuleV1> }
+    /// `since`: 0 if there is no period.
+    struct RuleV1 {
+        id: String,
+        matches: MatchV1,
+        forever: bool,
+        period_ms: u64,
+        since: u8,
+        max_bytes: Option<u64>,
+        max_spans: Option<u64>,
+        notice_ms: u64,
+        live_handles: u8,
+        residue: bool,
+    }
+    struct MatchV1 {
+        sessions: Option<String>,
+        origins: Vec<u8>,
+        kinds: Vec<u8>,
+        labels: Pairs,
+        pruned: Option<bool>,
+    }
+    struct HoldPlacedV1 { hold: u32, matches: MatchV1, reason: String }
+    struct HoldReleasedV1 { hold: u32, reason: String }
+    struct NoticeGivenV1 { run: u32, policy: u32, spans: Vec<NoticedV1> }
+    struct NoticedV1 { span: String, rule: String, erases_at: u64 }
+    struct RunOpenedV1 {
+        run: u32,
+        cut: u64,
+        effective_now: u64,
+        policy: u32,
+        unlimited: bool,
+    }
+    struct RunClosedV1 {
+        run: u32,
+        end: u8,
+        removed_spans: u64,
+        removed_bytes: u64,
+        noticed: u64,
+        deferred: u64,
+        held: u64,
+    }
     /// The stored form of a summary's claims, behind its text in the payload.
     struct ClaimsV1 { claims: Vec<ClaimV1> }
 }

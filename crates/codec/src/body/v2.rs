@@ -2,7 +2,7 @@
 
 use bincode::{Decode, Encode};
 
-use super::v1::{FindingV1, frozen};
+use super::v1::{FindingV1, LostSpanV1, frozen};
 
 frozen! {
     /// Version 1 held the claims themselves. They are content, which retention must be able to
@@ -24,5 +24,16 @@ frozen! {
         tag_tokens: u32,
         identifiers: u32,
         identifiers_kept: u32,
+    }
+    /// `cause`: 1 directive, `number` and `by`; 2 damage, `text` (the finding); 3 retention, `number`
+    /// (the run), `policy` and `text` (the rule); 4 erasure, `by` and `text` (the reason).
+    struct LossyCommittedV2 {
+        spans: Vec<LostSpanV1>,
+        cause: u8,
+        number: u32,
+        policy: u32,
+        by: String,
+        text: String,
+        residue: bool,
     }
 }

@@ -35,6 +35,15 @@ fn same_of_kind<C: Config + Copy>(config: C, kind: &str, name: &str, body: &[u8]
         "summary-recorded" if name.contains(".v2.") => {
             same::<v2::SummaryRecordedV2, C>(config, name, body);
         }
+        "lossy-committed" if name.contains(".v2.") => {
+            same::<v2::LossyCommittedV2, C>(config, name, body);
+        }
+        "policy-set" => same::<v1::PolicySetV1, C>(config, name, body),
+        "hold-placed" => same::<v1::HoldPlacedV1, C>(config, name, body),
+        "hold-released" => same::<v1::HoldReleasedV1, C>(config, name, body),
+        "notice-given" => same::<v1::NoticeGivenV1, C>(config, name, body),
+        "run-opened" => same::<v1::RunOpenedV1, C>(config, name, body),
+        "run-closed" => same::<v1::RunClosedV1, C>(config, name, body),
         "summary-audited" => same::<v1::SummaryAuditedV1, C>(config, name, body),
         "alert-raised" => same::<v1::AlertRaisedV1, C>(config, name, body),
         "session-opened" => same::<v1::SessionOpenedV1, C>(config, name, body),

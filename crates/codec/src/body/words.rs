@@ -1,5 +1,6 @@
 //! Numbers of the words in event bodies. Given once, never reused.
 
+use lacuna_core::event::{LiveHandles, RunEnd, Since};
 use lacuna_core::{
     Alert, ClaimOrigin, Contract, FindingCode, Origin, PruneMode, Purpose, RejectReason, Role,
     SpanKind, SummaryStatus, TokensFrom,
@@ -62,7 +63,10 @@ numbered!(FindingCode, "finding code", {
     9 = SelfAudited, 10 = AuditorWithoutEvidence, 11 = AuthorWithoutEvidence,
     12 = ReserveBreached, 13 = SummaryGrew, 14 = EmptySummary,
 });
-numbered!(Alert, "alert", { 1 = SummariesRefused });
+numbered!(Alert, "alert", { 1 = SummariesRefused, 2 = RunOverLimit });
+numbered!(Since, "since", { 1 = Recorded, 2 = Pruned, 3 = Closed });
+numbered!(LiveHandles, "live handles", { 1 = Defer, 2 = Commit });
+numbered!(RunEnd, "run end", { 1 = Done, 2 = OverLimit });
 
 #[cfg(test)]
 mod tests {
@@ -90,5 +94,8 @@ mod tests {
         complete(SummaryStatus::ALL);
         complete(FindingCode::ALL);
         complete(Alert::ALL);
+        complete(Since::ALL);
+        complete(LiveHandles::ALL);
+        complete(RunEnd::ALL);
     }
 }

@@ -2,10 +2,12 @@
 
 use lacuna_core::event::{
     AlertRaised, AuditNote, Cause, Check, ContradictionNoted, ContradictionResolved, Cost, Event,
-    LossyCommitted, LostSpan, PruneExecuted, PruneRejected, PrunedSpan, Recorded, SessionOpened,
-    SpanRead, SpanRecorded, SpanRestored, StoredClaims, SummaryAudited, SummaryRecorded,
-    SummaryStatus,
+    HoldPlaced, HoldReleased, Keep, LiveHandles, LossyCommitted, LostSpan, Match, NoticeGiven,
+    Noticed, PolicySet, PruneExecuted, PruneRejected, PrunedSpan, Recorded, Rule, RunClosed,
+    RunEnd, RunOpened, RunTally, SessionOpened, Since, SpanRead, SpanRecorded, SpanRestored,
+    StoredClaims, SummaryAudited, SummaryRecorded, SummaryStatus,
 };
+use lacuna_core::retention::Period;
 use lacuna_core::{
     Alert, CommandStamp, Contract, Digest, DirectiveNo, Finding, FindingCode, Origin, PruneMode,
     Purpose, RejectReason, Role, SessionKey, SessionNo, Source, SpanId, SpanKind, Storage,
@@ -188,14 +190,83 @@ fn cause() -> impl Strategy<Value = Cause> {
             by: by.parse().unwrap(),
         }),
         text().prop_map(|found| Cause::Damage { found }),
+        (any::<(u32, u32)>(), text()).prop_map(|((run, policy), rule)| Cause::Retention {
+            run,
+            policy,
+            rule
+        }),
+        ("[A-Za-z0-9_-]{1,64}", text())
+            .prop_map(|(by, reason)| Cause::Erasure { by: by.parse().unwrap(), reason }),
     ]
 }
 
 fn lossy() -> impl Strategy<Value = Event> {
     let lost = (id(), digest(), any::<(u64, u32)>())
         .prop_map(|(span, digest, (bytes, tokens))| LostSpan { span, digest, bytes, tokens });
-    (vec(lost, 0..4), cause())
-        .prop_map(|(spans, cause)| Event::LossyCommitted(LossyCommitted { spans, cause }))
+    (vec(lost, 0..4), cause(), any::<bool>()).prop_map(|(spans, cause, residue)| {
+        Event::LossyCommitted(LossyCommitted { spans, cause, residue })
+    })
+}
+
+prop_compose! {
+    fn matches()(
+        sessions in of(text()),
+        origins in vec(select(Origin::ALL), 0..3),
+        kinds in vec(select(SpanKind::ALL), 0..3),
+        labels in labels(),
+        pruned in any::<Option<bool>>(),
+    ) -> Match {
+        Match { sessions, origins, kinds, labels, pruned }
+    }
+}
+
+prop_compose! {
+    fn rule()(
+        (id, matches) in (text(), matches()),
+        period in of((any::<u64>().prop_map(Period), select(Since::ALL))),
+        (forever, max_bytes, max_spans) in any::<(bool, Option<u64>, Option<u64>)>(),
+        (notice, residue) in any::<(u64, bool)>(),
+        live_handles in select(LiveHandles::ALL),
+    ) -> Rule {
+        let keep = Keep { forever, period, max_bytes, max_spans };
+        Rule { id, matches, keep, notice: Period(notice), live_handles, residue }
+    }
+}
+
+fn policy() -> impl Strategy<Value = Event> {
+    (any::<u32>(), vec(rule(), 0..4))
+        .prop_map(|(policy, rules)| Event::PolicySet(PolicySet { policy, rules }))
+}
+
+fn placed() -> impl Strategy<Value = Event> {
+    (any::<u32>(), matches(), text())
+        .prop_map(|(hold, matches, reason)| Event::HoldPlaced(HoldPlaced { hold, matches, reason }))
+}
+
+fn noticed() -> impl Strategy<Value = Event> {
+    let noticed = (id(), text(), any::<u64>()).prop_map(|(span, rule, at)| Noticed {
+        span,
+        rule,
+        erases_at: Timestamp(at),
+    });
+    (any::<(u32, u32)>(), vec(noticed, 0..4))
+        .prop_map(|((run, policy), spans)| Event::NoticeGiven(NoticeGiven { run, policy, spans }))
+}
+
+fn opened_run() -> impl Strategy<Value = Event> {
+    any::<(u32, u64, u64, u32, bool)>().prop_map(|(run, cut, now, policy, unlimited)| {
+        let effective_now = Timestamp(now);
+        Event::RunOpened(RunOpened { run, cut, effective_now, policy, unlimited })
+    })
+}
+
+fn closed_run() -> impl Strategy<Value = Event> {
+    let counts = any::<(u64, u64, u64, u64, u64)>();
+    (any::<u32>(), select(RunEnd::ALL), counts).prop_map(|(run, end, counts)| {
+        let (removed_spans, removed_bytes, noticed, deferred, held) = counts;
+        let tally = RunTally { removed_spans, removed_bytes, noticed, deferred, held };
+        Event::RunClosed(RunClosed { run, end, tally })
+    })
 }
 
 /// One strategy for each kind, in the order of the registry.
@@ -225,6 +296,14 @@ pub(crate) fn kinds() -> Vec<BoxedStrategy<Event>> {
         Just(Event::SessionClosed).boxed(),
         audited().boxed(),
         alert().boxed(),
+        policy().boxed(),
+        placed().boxed(),
+        (any::<u32>(), text())
+            .prop_map(|(hold, reason)| Event::HoldReleased(HoldReleased { hold, reason }))
+            .boxed(),
+        noticed().boxed(),
+        opened_run().boxed(),
+        closed_run().boxed(),
     ]
 }
 

@@ -59,11 +59,29 @@ fn golden_summaries_of_version_1_are_read() {
     }
 }
 
+/// Version 1 of a loss knew two causes; what it says is the same.
+#[test]
+fn golden_losses_of_version_1_are_read() {
+    for (name, expected) in samples::lossy_of_version_1() {
+        let stored = std::fs::read(folder().join(format!("{name}.bin"))).unwrap();
+        let twin = std::fs::read(folder().join(format!("{name}.json"))).unwrap();
+        let twin: serde_json::Value = serde_json::from_slice(&twin).unwrap();
+        let decoded = decode_event(&stored).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(decoded, Recorded { hash: decoded.hash, ..expected }, "{name}");
+        assert_eq!(event_hash(&stored).to_string(), twin["hash"], "{name} has another hash");
+        for field in ["spans", "cause"] {
+            let read = json::recorded(&decoded);
+            assert_eq!(read["body"][field], twin["body"][field], "{name}: {field}");
+        }
+    }
+}
+
 #[test]
 fn every_kind_and_version_has_three_golden_files_and_none_stands_alone() {
     let expected: BTreeSet<String> = samples::golden()
         .into_iter()
         .chain(samples::summaries_of_version_1())
+        .chain(samples::lossy_of_version_1())
         .flat_map(|(name, _)| [format!("{name}.bin"), format!("{name}.json")])
         .collect();
     let entries = std::fs::read_dir(folder()).unwrap();

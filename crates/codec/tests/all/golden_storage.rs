@@ -7,13 +7,13 @@
 use std::path::PathBuf;
 
 use lacuna_codec::{
-    Block, BlockBuilder, Pack, PackBuilder, SNAPSHOT_FORMAT, block_hash, decode_claims,
-    decode_snapshot, encode_claims, encode_snapshot,
+    Block, BlockBuilder, Pack, PackBuilder, PackHeader, SNAPSHOT_FORMAT, Seal, block_hash,
+    decode_claims, decode_snapshot, encode_claims, encode_snapshot,
 };
 use lacuna_core::{Claim, ClaimOrigin, ClaimSource, Digest, Event, Recorded};
 use serde_json::{Value, json};
 
-use crate::{blessing, blocks, json, samples, schemas, snapshots};
+use crate::{blessing, blocks, json, samples, schemas, sealed, snapshots};
 
 const ZSTD: u8 = 1;
 
@@ -52,22 +52,33 @@ fn events() -> Vec<Recorded> {
     (65_536..).zip(second).map(|(seq, (_, recorded))| Recorded { seq, ..recorded }).collect()
 }
 
-/// A block as the first release wrote it: eleven kinds, summaries in version 1.
+/// Blocks as earlier releases wrote them: eleven kinds, summaries in version 1; then thirteen; losses
+/// in version 1 in both.
 #[test]
-fn a_golden_block_of_the_first_kinds_is_read() {
-    let mut expected = events();
-    expected.truncate(11);
-    expected[2].event = samples::summaries_of_version_1().swap_remove(1).1.event;
-    let stored = std::fs::read(path("block.v1.1.bin")).unwrap();
+fn golden_blocks_of_fewer_kinds_are_read() {
+    for (name, kinds) in [("block.v1.1", 11), ("block.v1.3", 13)] {
+        let mut expected = events();
+        expected.truncate(kinds);
+        if kinds == 11 {
+            expected[2].event = samples::summaries_of_version_1().swap_remove(1).1.event;
+        }
+        expected[5].event = samples::lossy_of_version_1().swap_remove(1).1.event;
+        golden_block_of(name, &expected);
+    }
+}
+
+fn golden_block_of(name: &str, expected: &[Recorded]) {
+    let stored = std::fs::read(path(&format!("{name}.bin"))).unwrap();
     let block = Block::open(&stored).unwrap();
     let read: Vec<Recorded> = block.events().collect::<Result<_, _>>().unwrap();
     let unhashed = |event: &Recorded| Recorded { hash: Digest::default(), ..event.clone() };
     let read: Vec<Recorded> = read.iter().map(unhashed).collect();
     assert_eq!(read, expected);
     let twin: Value =
-        serde_json::from_slice(&std::fs::read(path("block.v1.1.json")).unwrap()).unwrap();
+        serde_json::from_slice(&std::fs::read(path(&format!("{name}.json"))).unwrap()).unwrap();
     assert_eq!(twin["hash"], block_hash(&stored).to_string());
-    assert_eq!((twin["count"].as_u64(), twin["first"].as_u64()), (Some(11), Some(65_536)));
+    let count = expected.len() as u64;
+    assert_eq!((twin["count"].as_u64(), twin["first"].as_u64()), (Some(count), Some(65_536)));
 }
 
 #[test]
@@ -76,7 +87,7 @@ fn a_golden_block_of_every_kind_is_read() {
     let mut builder = BlockBuilder::default();
     expected.iter_mut().for_each(|recorded| builder.push(recorded).unwrap());
     let encoded = builder.finish(&Digest::of(b"previous block"));
-    let stored = committed("block.v1.3", &encoded, read_block);
+    let stored = committed("block.v1.4", &encoded, read_block);
     assert_eq!(stored[4], ZSTD);
     let read: Vec<_> = Block::open(&stored).unwrap().events().collect::<Result<_, _>>().unwrap();
     assert_eq!(read, expected);
@@ -149,6 +160,42 @@ fn golden_packs_are_read() {
     assert_eq!(committed("pack.v1.3", &encoded, read_pack), encoded);
 }
 
+fn read_sealed(stored: &[u8]) -> Value {
+    let header = PackHeader::read(stored).unwrap();
+    let leaf = header.leaf().unwrap();
+    let pack = header.open(Some(&sealed::KEY)).unwrap();
+    let payload = |seq| json!({ "seq": seq, "bytes": json::hex(pack.get(seq).unwrap()) });
+    json!({
+        "key": json::hex(&sealed::KEY),
+        "leaf": leaf,
+        "nonce": json::hex(&sealed::NONCE),
+        "payloads": pack.seqs().map(payload).collect::<Vec<_>>(),
+    })
+}
+
+fn seal(leaf: u64, payloads: &[(u64, &[u8])]) -> Vec<u8> {
+    let mut builder = PackBuilder::default();
+    payloads.iter().for_each(|(seq, payload)| builder.push(*seq, payload));
+    builder.seal(&Seal { leaf, nonce: sealed::NONCE, key: &sealed::KEY }).1
+}
+
+#[test]
+fn golden_encrypted_packs_are_read() {
+    let text = "the same words again and again; ".repeat(20);
+    let payloads: [(u64, &[u8]); 3] =
+        [(1 << 40, text.as_bytes()), ((1 << 40) + 1, b""), ((1 << 40) + 251, b"last")];
+    let encoded = seal(1 << 33, &payloads);
+    let stored = committed("pack.v2.1", &encoded, read_sealed);
+    assert_eq!(stored[4], ZSTD | 2);
+    // Compressed this way or another, header and directory are the same.
+    assert_eq!(stored[..60 + 24], encoded[..60 + 24]);
+    // Too small to be compressed: all of these bytes are fixed by what went in.
+    let encoded = seal(0, &[(7, b"payload"), (9, b"\0\xff")]);
+    let stored = committed("pack.v2.2", &encoded, read_sealed);
+    assert_eq!(stored, encoded);
+    assert_eq!(stored[4], 2);
+}
+
 #[test]
 fn a_golden_snapshot_is_read() {
     let expected = snapshots::ordinary();
@@ -216,12 +263,16 @@ fn no_golden_file_stands_alone() {
         "block.v1.1",
         "block.v1.2",
         "block.v1.3",
+        "block.v1.4",
         "claims.v1.1",
         "pack.v1.1",
         "pack.v1.2",
         "pack.v1.3",
+        "pack.v2.1",
+        "pack.v2.2",
         "snapshot.v1.1",
         "snapshot.v2.1",
+        "snapshot.v3.1",
     ];
     let expected: Vec<String> =
         names.iter().flat_map(|name| [format!("{name}.bin"), format!("{name}.json")]).collect();

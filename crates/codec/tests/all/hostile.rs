@@ -1,13 +1,15 @@
 //! Bytes that may be anything: refused or read, never a panic, never more memory than the bytes
 //! themselves justify (I9).
 
-use lacuna_codec::{Block, CodecError, Pack, decode_event, decode_snapshot, encode_event};
+use lacuna_codec::{
+    Block, CodecError, Pack, PackHeader, decode_event, decode_snapshot, encode_event,
+};
 use lacuna_core::Event;
 use lacuna_core::Purpose;
 use lacuna_core::event::{ContradictionNoted, SpanRead};
 use proptest::prelude::*;
 
-use crate::{arbitrary, blocks, samples};
+use crate::{arbitrary, blocks, samples, sealed};
 
 fn read_as_everything(bytes: &[u8]) {
     if let Ok(mut recorded) = decode_event(bytes) {
@@ -26,6 +28,13 @@ fn read_as_everything(bytes: &[u8]) {
             assert_eq!(pack.get(seq).is_some(), pack.seqs().any(|held| held == seq));
         }
     }
+    if let Ok(header) = PackHeader::read(bytes) {
+        let seqs: Vec<u64> = header.seqs().collect();
+        assert!(seqs.is_sorted());
+        if let Ok(pack) = header.open(Some(&sealed::KEY)) {
+            assert!(pack.seqs().eq(seqs));
+        }
+    }
     _ = decode_snapshot(bytes);
 }
 
@@ -41,7 +50,8 @@ proptest! {
     fn any_bytes_are_harmless(
         begin in prop_oneof![
             Just(&b""[..]), Just(&b"LCB1\x00\0\0\0"[..]), Just(&b"LCB1\x01\0\0\0"[..]),
-            Just(&b"LCP1\x00\0"[..]), Just(&b"LCP1\x01\0\x01\0"[..]), Just(&b"LCS1\x01\0"[..]),
+            Just(&b"LCP1\x00\0"[..]), Just(&b"LCP1\x01\0\x01\0"[..]),
+            Just(&b"LCP2\x02\0\0\0"[..]), Just(&b"LCP2\x03\0\x01\0"[..]), Just(&b"LCS1\x01\0"[..]),
             Just(&b"\x01\x01\x02\0\x01\0\0\0"[..]),
         ],
         rest in proptest::collection::vec(byte(), 0..300),
@@ -52,6 +62,18 @@ proptest! {
         if bytes.len() >= 72 {
             read_as_everything(&blocks::sealed(bytes));
         }
+    }
+
+    #[test]
+    fn an_encrypted_pack_with_changed_bytes_is_harmless(
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), byte()), 1..4),
+    ) {
+        let mut bytes = sealed::sealed([(1, &b"some"[..]), (2, b"payloads")]);
+        for (at, value) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        read_as_everything(&bytes);
     }
 
     #[test]

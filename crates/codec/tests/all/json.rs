@@ -2,7 +2,7 @@
 //! numbers as floating point loses those beyond 2^53.
 
 use lacuna_codec::KINDS;
-use lacuna_core::event::{Cause, Event, PrunedSpan, Recorded};
+use lacuna_core::event::{Cause, Event, Match, PrunedSpan, Recorded, Rule};
 use lacuna_core::{Finding, SessionState, SpanId, Storage};
 use serde_json::{Value, json};
 
@@ -166,7 +166,45 @@ fn event(event: &Event) -> Value {
                     "by": by.as_str(),
                 }),
                 Cause::Damage { found } => json!({ "damage": found }),
+                Cause::Retention { run, policy, rule } => json!({
+                    "run": run, "policy": policy, "rule": rule,
+                }),
+                Cause::Erasure { by, reason } => json!({ "by": by.as_str(), "reason": reason }),
             },
+            "residue": e.residue,
+        }),
+        Event::PolicySet(e) => json!({
+            "policy": e.policy,
+            "rules": e.rules.iter().map(rule).collect::<Vec<_>>(),
+        }),
+        Event::HoldPlaced(e) => json!({
+            "hold": e.hold, "match": matches(&e.matches), "reason": e.reason,
+        }),
+        Event::HoldReleased(e) => json!({ "hold": e.hold, "reason": e.reason }),
+        Event::NoticeGiven(e) => json!({
+            "run": e.run,
+            "policy": e.policy,
+            "spans": e.spans.iter().map(|noticed| json!({
+                "span": noticed.span.as_str(),
+                "rule": noticed.rule,
+                "erases_at_ms": noticed.erases_at.0,
+            })).collect::<Vec<_>>(),
+        }),
+        Event::RunOpened(e) => json!({
+            "run": e.run,
+            "cut": e.cut,
+            "effective_now_ms": e.effective_now.0,
+            "policy": e.policy,
+            "unlimited": e.unlimited,
+        }),
+        Event::RunClosed(e) => json!({
+            "run": e.run,
+            "end": e.end.word(),
+            "removed_spans": e.tally.removed_spans,
+            "removed_bytes": e.tally.removed_bytes,
+            "noticed": e.tally.noticed,
+            "deferred": e.tally.deferred,
+            "held": e.tally.held,
         }),
         Event::SpanRestored(e) => json!({ "span": e.span.as_str() }),
         Event::SpanRead(e) => json!({ "span": e.span.as_str(), "purpose": e.purpose.word() }),
@@ -181,6 +219,31 @@ fn event(event: &Event) -> Value {
         }),
         Event::SessionClosed => json!({}),
     }
+}
+
+fn matches(m: &Match) -> Value {
+    json!({
+        "sessions": m.sessions,
+        "origins": m.origins.iter().map(|origin| origin.word()).collect::<Vec<_>>(),
+        "kinds": m.kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>(),
+        "labels": m.labels,
+        "pruned": m.pruned,
+    })
+}
+
+fn rule(rule: &Rule) -> Value {
+    json!({
+        "id": rule.id,
+        "match": matches(&rule.matches),
+        "forever": rule.keep.forever,
+        "period_ms": rule.keep.period.map(|(period, _)| period.0),
+        "since": rule.keep.period.map(|(_, since)| since.word()),
+        "max_bytes": rule.keep.max_bytes,
+        "max_spans": rule.keep.max_spans,
+        "notice_ms": rule.notice.0,
+        "live_handles": rule.live_handles.word(),
+        "residue": rule.residue,
+    })
 }
 
 /// What a state says to the outside. Its stored form holds more, which equality compares.

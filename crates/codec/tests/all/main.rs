@@ -6,6 +6,7 @@
 mod arbitrary;
 mod json;
 mod samples;
+mod samples_retention;
 
 mod blocks;
 mod claims;
@@ -16,6 +17,7 @@ mod hostile;
 mod packs;
 mod registry;
 mod round_trip;
+mod sealed;
 mod snapshots;
 
 use std::path::{Path, PathBuf};

@@ -105,8 +105,8 @@ fn the_header_must_tell_the_truth() {
         stored
     };
     assert_eq!(Pack::open(&change(0, b"L")).unwrap().get(13), Some(&b"c"[..]));
-    assert_eq!(why(&change(0, b"LCP2")), "it does not begin as one");
-    // 2 is reserved for encryption: this release must not take ciphertext for content.
+    assert_eq!(why(&change(0, b"LCP3")), "it does not begin as one");
+    // 2 says encrypted: ciphertext must not be taken for content.
     assert_eq!(why(&change(4, &[2])), "unknown flags 0x2");
     assert_eq!(why(&change(5, &[1])), "unknown flags 0x0");
     assert_eq!(why(&change(16, &[4])), "directory of 3 bytes for 4");

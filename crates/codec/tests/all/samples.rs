@@ -14,6 +14,8 @@ use lacuna_core::{
     Timestamp, TokensFrom,
 };
 
+use crate::samples_retention;
+
 /// Outside the basic plane, combining, right to left, and a byte order mark.
 pub(crate) const TEXT: &str = "𝔏acuna 🕳️ e\u{301} שלום \u{feff}\u{0}";
 
@@ -25,11 +27,11 @@ pub(crate) fn ids(range: std::ops::RangeInclusive<u32>) -> Vec<SpanId> {
     range.map(|n| id(&format!("s{n}"))).collect()
 }
 
-fn labels(pairs: &[(&str, &str)]) -> std::collections::BTreeMap<String, String> {
+pub(crate) fn labels(pairs: &[(&str, &str)]) -> std::collections::BTreeMap<String, String> {
     pairs.iter().map(|&(key, value)| (key.into(), value.into())).collect()
 }
 
-fn some(text: &str) -> Option<String> {
+pub(crate) fn some(text: &str) -> Option<String> {
     Some(text.into())
 }
 
@@ -82,6 +84,12 @@ pub(crate) fn golden() -> Vec<(String, Recorded)> {
         vec![Event::SessionClosed; 3],
         audited(),
         alerts(),
+        samples_retention::policies(),
+        samples_retention::placed(),
+        samples_retention::released(),
+        samples_retention::noticed(),
+        samples_retention::opened_runs(),
+        samples_retention::closed_runs(),
     ];
     let mut all = Vec::new();
     for events in kinds {
@@ -418,12 +426,29 @@ fn rejected() -> Vec<Event> {
 }
 
 fn lossy() -> Vec<Event> {
-    let lost = |n: u32| LostSpan {
+    let mut events = lossy_before();
+    let retention =
+        Cause::Retention { run: u32::MAX, policy: 250, rule: format!("tool output {TEXT}") };
+    let erasure = Cause::Erasure { by: "P".repeat(64).parse().unwrap(), reason: TEXT.into() };
+    let spans = [lost_span(7), lost_span(65_536)];
+    events.extend([retention, erasure].map(|cause| {
+        Event::LossyCommitted(LossyCommitted { spans: spans.to_vec(), cause, residue: true })
+    }));
+    events
+}
+
+fn lost_span(n: u32) -> LostSpan {
+    LostSpan {
         span: id(&format!("s{n}")),
         digest: Digest::of(&n.to_le_bytes()),
         bytes: u64::from(n),
         tokens: n,
-    };
+    }
+}
+
+/// Losses with the causes of version 1.
+fn lossy_before() -> Vec<Event> {
+    let lost = lost_span;
     let by = "P".repeat(64).parse().unwrap();
     let directive = Cause::Directive { directive: DirectiveNo(7), by: "worker-1".parse().unwrap() };
     [
@@ -433,8 +458,16 @@ fn lossy() -> Vec<Event> {
         (vec![lost(u32::MAX)], Cause::Damage { found: TEXT.into() }),
     ]
     .into_iter()
-    .map(|(spans, cause)| Event::LossyCommitted(LossyCommitted { spans, cause }))
+    .map(|(spans, cause)| Event::LossyCommitted(LossyCommitted { spans, cause, residue: false }))
     .collect()
+}
+
+/// What the golden files of version 1 are read as, by name.
+pub(crate) fn lossy_of_version_1() -> Vec<(String, Recorded)> {
+    let named = |(number, event): (usize, Event)| {
+        (format!("lossy-committed.v1.{number}"), recorded((number - 1) % 3, event))
+    };
+    (1..).zip(lossy_before()).map(named).collect()
 }
 
 fn noted() -> Vec<Event> {

@@ -45,7 +45,7 @@ pub(crate) fn ordinary() -> SessionState {
     events.push(other("contradiction-noted.v1.2"));
     events.push(other("prune-rejected.v1.2"));
     events.push(other("prune-executed.v1.2"));
-    events.push(other("lossy-committed.v1.2"));
+    events.push(other("lossy-committed.v2.2"));
     fold(events)
 }
 

@@ -3,20 +3,23 @@
 use super::{AppendedSpan, Reply, audit, prune, summarize};
 use crate::command::Command;
 use crate::event::Recorded;
+use crate::retention::{RetentionState, promised};
 use crate::{Context, Event, Examination, SessionState, SpanId, Storage, Timestamp};
 
 /// Rebuilds the reply that a command got when it was carried out.
 ///
 /// `before` is the session's state just before the command's first event, `after` just after its
 /// last one, `events` are that command's events; `examination` is made anew for a summary, and
-/// without it the identifiers that it left out are not told again. None if they are not what this command makes,
-/// which a matching request digest rules out.
+/// without it the identifiers that it left out are not told again; `retention` is that of the tenant
+/// just before the command. None if they are not what this command makes, which a matching request
+/// digest rules out.
 pub fn reply_again(
     command: &Command,
     before: Option<&SessionState>,
     after: &SessionState,
     events: &[Recorded],
     examination: Option<&Examination>,
+    retention: Option<&RetentionState>,
 ) -> Option<Reply> {
     let first = &events.first()?.event;
     let version = after.version;
@@ -38,7 +41,7 @@ pub fn reply_again(
                 if !duplicate {
                     next = fresh.next();
                 }
-                replies.push(appended(after, id, duplicate)?);
+                replies.push(appended(after, id, duplicate, retention, events.first()?.at)?);
             }
             Reply::Appended { version, spans: replies, budget: after.budget() }
         }
@@ -92,11 +95,41 @@ pub fn reply_again(
         }
         (Command::Resolve { .. }, Event::ContradictionResolved(_)) => Reply::Resolved { version },
         (Command::Close, Event::SessionClosed) => Reply::Closed { version, duplicate: false },
+        (Command::Erase { .. }, Event::LossyCommitted(event)) => {
+            let seqs = event.spans.iter().filter_map(|lost| Some(before?.find(&lost.span)?.seq));
+            Reply::Removed { seqs: seqs.collect(), residues: Vec::new(), version }
+        }
+        _ => events.iter().find_map(|recorded| tenants(command, &recorded.event, version))?,
+    })
+}
+
+/// The reply to a command for the tenant's retention stream, from its event: that may stand behind
+/// the one that began the stream.
+fn tenants(command: &Command, event: &Event, version: u64) -> Option<Reply> {
+    Some(match (command, event) {
+        (Command::SetPolicy { .. }, Event::PolicySet(event)) => {
+            Reply::PolicySet { policy: event.policy, version }
+        }
+        (Command::PlaceHold { .. }, Event::HoldPlaced(event)) => {
+            Reply::HoldPlaced { hold: event.hold, version }
+        }
+        (Command::ReleaseHold { .. }, Event::HoldReleased(event)) => {
+            Reply::HoldReleased { hold: event.hold, version }
+        }
+        (Command::OpenRun(_), Event::RunOpened(event)) => {
+            Reply::RunOpened { run: event.run, version }
+        }
         _ => return None,
     })
 }
 
-fn appended(state: &SessionState, id: &SpanId, duplicate: bool) -> Option<AppendedSpan> {
+fn appended(
+    state: &SessionState,
+    id: &SpanId,
+    duplicate: bool,
+    retention: Option<&RetentionState>,
+    at: Timestamp,
+) -> Option<AppendedSpan> {
     let span = state.find(id)?;
     Some(AppendedSpan {
         id: id.clone(),
@@ -107,7 +140,7 @@ fn appended(state: &SessionState, id: &SpanId, duplicate: bool) -> Option<Append
         tokens_from: span.tokens_from,
         durable_until: match span.storage {
             Storage::Withheld { .. } => Some(span.at),
-            Storage::Journal | Storage::External { .. } => None,
+            Storage::Journal | Storage::External { .. } => promised(state, span, retention, at),
         },
         duplicate,
     })

@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use super::{AppendedSpan, Decision, Reply, bound};
 use crate::event::{ContradictionNoted, SpanRecorded};
+use crate::retention::{Facts, promise, promised};
 use crate::{
     Budget, Content, Context, Event, Handle, NewSpan, Origin, Refusal, SessionState, SpanId,
-    SpanKind, Storage, TokensFrom, estimate_tokens,
+    SpanKind, Storage, Timestamp, TokensFrom, estimate_tokens,
 };
 
 pub(super) fn decide(
@@ -30,6 +31,9 @@ pub(super) fn decide(
         reply: Reply::Appended { version, spans: batch.replies, budget },
     })
 }
+
+/// The longest content that is withheld or kept in another store, in bytes: longer ones are mistakes.
+const ELSEWHERE: u64 = 1 << 40;
 
 /// The spans of one append so far: later ones may name earlier ones.
 struct Batch<'a> {
@@ -74,6 +78,14 @@ impl<'a> Batch<'a> {
                 advice: "split the content, or record it as withheld or external",
             });
         }
+        if span.bytes() > ELSEWHERE {
+            return Err(Refusal::TooLarge {
+                what: "a span's content elsewhere, in bytes",
+                given: span.bytes(),
+                limit: ELSEWHERE,
+                advice: "check the length",
+            });
+        }
         if span.origin == Origin::Summary || span.kind == SpanKind::Summary {
             return Err(Refusal::BadRequest("summaries are made with summarize".into()));
         }
@@ -109,7 +121,8 @@ impl<'a> Batch<'a> {
             tokens_from,
             durable_until: match span.content {
                 Content::Withheld { .. } => Some(self.context.now),
-                Content::Bytes(_) | Content::External { .. } => None,
+                Content::Bytes(_) => self.promised(span),
+                Content::External { .. } => None,
             },
             duplicate: false,
         });
@@ -125,6 +138,22 @@ impl<'a> Batch<'a> {
         self.answered.insert(id.clone(), self.replies.len() - 1);
         self.new.insert(id, span);
         Ok(())
+    }
+
+    /// Until when the copy of a new span lives.
+    fn promised(&self, span: &NewSpan) -> Option<Timestamp> {
+        let now = self.context.now;
+        let facts = Facts {
+            session: self.state.key.session.as_str(),
+            session_labels: &self.state.labels,
+            labels: &span.labels,
+            origin: span.origin,
+            kind: span.kind,
+            recorded_at: now,
+            pruned_at: (!span.in_window).then_some(now),
+            closed_at: None,
+        };
+        promise(self.context.retention.as_deref(), &facts, None, now)
     }
 
     /// The reply for a span that this session or this append has recorded before, if the id is
@@ -162,7 +191,10 @@ impl<'a> Batch<'a> {
             tokens_from: earlier.tokens_from,
             durable_until: match earlier.storage {
                 Storage::Withheld { .. } => Some(earlier.at),
-                Storage::Journal | Storage::External { .. } => None,
+                Storage::Journal | Storage::External { .. } => {
+                    let (retention, now) = (self.context.retention.as_deref(), self.context.now);
+                    promised(self.state, earlier, retention, now)
+                }
             },
             duplicate: true,
         }))

@@ -9,9 +9,11 @@ mod open;
 mod pairing;
 mod prune;
 mod restore;
+mod retention;
 mod summarize;
 
 use crate::command::Command;
+use crate::retention::STREAM;
 use crate::{
     Budget, Context, Digest, Event, Handle, Refusal, SessionState, SpanId, Timestamp, TokensFrom,
 };
@@ -90,6 +92,57 @@ pub enum Reply {
         /// The session's version.
         version: u64,
     },
+    /// The policy is in force.
+    PolicySet {
+        /// Its number.
+        policy: u32,
+        /// The version of the tenant's retention stream.
+        version: u64,
+    },
+    /// The hold is in force.
+    HoldPlaced {
+        /// Its number.
+        hold: u32,
+        /// The version of the tenant's retention stream.
+        version: u64,
+    },
+    /// The hold has ended.
+    HoldReleased {
+        /// Its number.
+        hold: u32,
+        /// The version of the tenant's retention stream.
+        version: u64,
+    },
+    /// The retention run has begun.
+    RunOpened {
+        /// Its number.
+        run: u32,
+        /// The version of the tenant's retention stream.
+        version: u64,
+    },
+    /// The retention run has ended.
+    RunClosed {
+        /// Its number.
+        run: u32,
+        /// The version of the tenant's retention stream.
+        version: u64,
+    },
+    /// Removals are announced.
+    NoticeGiven {
+        /// Of how many spans.
+        spans: usize,
+        /// The session's version.
+        version: u64,
+    },
+    /// Payloads are to go with the commit of the events.
+    Removed {
+        /// The journal positions of the spans.
+        seqs: Vec<u64>,
+        /// Those of which a residue stays.
+        residues: Vec<u64>,
+        /// The session's version.
+        version: u64,
+    },
     /// The session is closed.
     Closed {
         /// Its version.
@@ -127,6 +180,10 @@ pub fn decide(
     context: &Context,
 ) -> Result<Decision, Refusal> {
     let version = state.map_or(0, |state| state.version);
+    if context.session.session.as_str() == STREAM {
+        expect_version(version, context)?;
+        return retention::decide_tenant(state, command, context);
+    }
     if let Command::Open(open) = command {
         expect_version(version, context)?;
         return open::decide(state, open, context);
@@ -142,6 +199,13 @@ pub fn decide(
             // What somebody read, or what the disk lost, is true of a closed session too.
             Command::Read { span, purpose } => notes::read(state, span, *purpose),
             Command::ReportDamage { spans } => notes::damage(state, spans, context),
+            // And payloads go when their time is over.
+            Command::GiveNotice { spans } => retention::notice(state, spans, context),
+            Command::Remove { spans } => retention::remove(state, spans, context),
+            Command::Erase { spans, cut, reason } => {
+                expect_version(version, context)?;
+                retention::erase(state, spans.as_deref(), *cut, reason, context)
+            }
             _ => Err(Refusal::SessionClosed(closed_at)),
         };
     }
@@ -159,6 +223,18 @@ pub fn decide(
         Command::Resolve { contradiction, note } => {
             notes::resolve(state, *contradiction, note, context)
         }
+        Command::GiveNotice { spans } => retention::notice(state, spans, context),
+        Command::Remove { spans } => retention::remove(state, spans, context),
+        Command::Erase { spans, cut, reason } => {
+            retention::erase(state, spans.as_deref(), *cut, reason, context)
+        }
+        Command::SetPolicy { .. }
+        | Command::PlaceHold { .. }
+        | Command::ReleaseHold { .. }
+        | Command::OpenRun(_)
+        | Command::CloseRun(_) => Err(Refusal::BadRequest(format!(
+            "policies, holds and runs belong to the tenant's stream {STREAM}"
+        ))),
         Command::Close => Ok(Decision {
             events: vec![Event::SessionClosed],
             reply: Reply::Closed { version: version + 1, duplicate: false },

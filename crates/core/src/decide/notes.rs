@@ -32,7 +32,8 @@ pub(super) fn damage(
     let mut events = Vec::new();
     for span in spans.iter().filter_map(|id| state.find(id)) {
         let stored = matches!(state.outcome(span), Outcome::Live | Outcome::Recoverable);
-        let finding = context.evidence.get(&span.id).and_then(|e| e.existence.as_ref().err());
+        let copy = context.evidence.get(&span.id).filter(|copy| !copy.unanswered);
+        let finding = copy.and_then(|copy| copy.existence.as_ref().err());
         let (true, Some(found)) = (stored && !lost.contains(&span.id), finding) else { continue };
         lost.push(span.id.clone());
         events.push(Event::LossyCommitted(LossyCommitted {
@@ -42,6 +43,7 @@ pub(super) fn damage(
                 bytes: span.bytes,
                 tokens: span.tokens,
             }],
+            residue: false,
             cause: Cause::Damage { found: found.clone() },
         }));
     }

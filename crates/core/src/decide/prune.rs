@@ -12,11 +12,12 @@ use crate::event::{
 };
 use crate::gate::{Gate, check, gate};
 use crate::refusal::list;
+use crate::retention::once_pruned;
 use crate::stand_in::tombstone_text;
 use crate::state::{Place, SpanIndex};
 use crate::{
-    Budget, Context, Digest, DirectiveNo, Event, Handle, Outcome, Principal, Refusal, SessionState,
-    SpanId, Timestamp,
+    Budget, Context, CopyEvidence, Digest, DirectiveNo, Event, Handle, Outcome, Principal, Refusal,
+    SessionState, SpanId, SpanState, Timestamp,
 };
 
 /// The verdict on a directive as a whole.
@@ -140,10 +141,22 @@ fn establish(state: &SessionState, named: &[&SpanId], context: &Context) -> Vec<
                 span: id.clone(),
                 digest: span.digest,
                 check: check(state, span, evidence),
-                durable_until: evidence.and_then(|e| e.durable_until),
+                durable_until: durable_until(state, span, evidence, context),
             }
         })
         .collect()
+}
+
+/// Until when a span's copy lives once it is pruned: as long as its store says, and as the policy does.
+fn durable_until(
+    state: &SessionState,
+    span: &SpanState,
+    evidence: Option<&CopyEvidence>,
+    context: &Context,
+) -> Option<Timestamp> {
+    let promised = once_pruned(state, span, context.retention.as_deref(), context.now);
+    let stored = evidence.and_then(|evidence| evidence.durable_until);
+    promised.into_iter().chain(stored).min()
 }
 
 /// Every rule in turn, each with its reason and what to do about it.
@@ -383,7 +396,7 @@ fn execute(
     })];
     if !lost.is_empty() {
         let cause = Cause::Directive { directive, by: context.principal.clone() };
-        events.push(Event::LossyCommitted(LossyCommitted { spans: lost, cause }));
+        events.push(Event::LossyCommitted(LossyCommitted { spans: lost, cause, residue: false }));
     }
     if lossy.iter().any(|&index| state.span(index).is_summary()) {
         // The spans behind a summary that is given up get stubs of their own.

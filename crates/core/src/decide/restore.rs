@@ -67,10 +67,15 @@ fn comes_back(state: &SessionState, index: SpanIndex, context: &Context) -> Resu
             spans: vec![span.id.clone()],
         }),
         (Outcome::Withheld, _) => Err(refuse(outcome, "its content was never stored".into())),
-        (_, Place::Pruned(_)) => match context.evidence.get(&span.id).map(|e| &e.existence) {
-            Some(Ok(())) => Ok(true),
-            Some(Err(found)) => Err(refuse(Outcome::Lossy, found.clone())),
+        (_, Place::Pruned(_)) => match context.evidence.get(&span.id) {
             None => Err(refuse(outcome, "its copy was not read back; try again".into())),
+            Some(copy) => match &copy.existence {
+                Ok(()) => Ok(true),
+                Err(why) if copy.unanswered => {
+                    Err(Refusal::Unanswered { span: span.id.clone(), why: why.clone() })
+                }
+                Err(found) => Err(refuse(Outcome::Lossy, found.clone())),
+            },
         },
     }
 }

@@ -1,6 +1,7 @@
 //! Events: what happened, in the past tense. Immutable once recorded.
 
 mod prune;
+mod retention;
 mod summary;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,10 @@ use crate::{
 pub use prune::{
     Cause, Check, Cost, LossyCommitted, LostSpan, PruneExecuted, PruneMode, PruneRejected,
     PrunedSpan, RejectReason,
+};
+pub use retention::{
+    HoldPlaced, HoldReleased, Keep, LiveHandles, Match, NoticeGiven, Noticed, PolicySet, Rule,
+    RunClosed, RunEnd, RunOpened, RunTally, Since,
 };
 pub use summary::{
     AuditNote, Claim, ClaimOrigin, ClaimSource, StoredClaims, SummaryAudited, SummaryRecorded,
@@ -71,6 +76,12 @@ pub enum Event {
     SessionClosed,
     SummaryAudited(SummaryAudited),
     AlertRaised(AlertRaised),
+    PolicySet(PolicySet),
+    HoldPlaced(HoldPlaced),
+    HoldReleased(HoldReleased),
+    NoticeGiven(NoticeGiven),
+    RunOpened(RunOpened),
+    RunClosed(RunClosed),
 }
 
 impl Event {
@@ -90,6 +101,12 @@ impl Event {
             Self::SessionClosed => "session-closed",
             Self::SummaryAudited(_) => "summary-audited",
             Self::AlertRaised(_) => "alert-raised",
+            Self::PolicySet(_) => "policy-set",
+            Self::HoldPlaced(_) => "hold-placed",
+            Self::HoldReleased(_) => "hold-released",
+            Self::NoticeGiven(_) => "notice-given",
+            Self::RunOpened(_) => "run-opened",
+            Self::RunClosed(_) => "run-closed",
         }
     }
 }
@@ -165,6 +182,8 @@ words! {
     Alert {
         /// Every attempt to summarise these spans was refused.
         SummariesRefused = "summaries_refused",
+        /// A retention run would have removed more than one run may.
+        RunOverLimit = "run_over_limit",
     }
 }
 

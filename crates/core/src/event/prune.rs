@@ -156,6 +156,22 @@ pub enum Cause {
         /// What was found.
         found: String,
     },
+    /// A retention run.
+    Retention {
+        /// The run.
+        run: u32,
+        /// The policy in force.
+        policy: u32,
+        /// The rule.
+        rule: String,
+    },
+    /// Somebody asked for it.
+    Erasure {
+        /// Who.
+        by: Principal,
+        /// Why.
+        reason: String,
+    },
 }
 
 /// A span that stopped being recoverable.
@@ -178,4 +194,6 @@ pub struct LossyCommitted {
     pub spans: Vec<LostSpan>,
     /// Why.
     pub cause: Cause,
+    /// Whether filters of the identifiers of those that were text are kept.
+    pub residue: bool,
 }

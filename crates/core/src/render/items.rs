@@ -13,7 +13,7 @@ use super::Shown;
 use crate::state::Place;
 use crate::{
     EntryKind, Role, SessionState, SpanIndex, SpanKind, SpanState, Storage, stub_text,
-    tombstone_text, withheld_text,
+    tombstone_text, unreadable_text, withheld_text,
 };
 
 /// One message of the conversation.
@@ -258,9 +258,10 @@ fn content_part(span: &SpanState, shown: &Shown) -> Part {
 /// A span's content as text, or a text that stands for it.
 pub(super) fn content_text(span: &SpanState, shown: &Shown) -> String {
     let Some(content) = &shown.content else {
-        return match &span.storage {
-            Storage::Withheld { reason } => withheld_text(&span.id, span.bytes, reason),
-            Storage::Journal | Storage::External { .. } => {
+        return match (&span.storage, &shown.unreadable) {
+            (Storage::Withheld { reason }, _) => withheld_text(&span.id, span.bytes, reason),
+            (_, Some(why)) => unreadable_text(&span.handle(), why),
+            (Storage::Journal | Storage::External { .. }, None) => {
                 format!("[{}: {} bytes, not shown]", span.handle(), span.bytes)
             }
         };

@@ -24,4 +24,6 @@ pub struct Shown {
     pub entry: Entry,
     /// The content of a span or summary; none for stubs, tombstones and withheld spans.
     pub content: Option<Arc<[u8]>>,
+    /// Why the content cannot be read now, although nothing says that it is lost.
+    pub unreadable: Option<String>,
 }

@@ -2,12 +2,14 @@
 //! event names but the state does not know is passed over, so that no journal can make it panic.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use super::{
-    Contradiction, DirectiveState, Key, Place, SessionState, Slot, SpanIndex, SpanState, Tombstone,
+    Contradiction, DirectiveState, Key, NoticeState, Place, SessionState, Slot, SpanIndex,
+    SpanState, Tombstone,
 };
 use crate::event::{
-    ContradictionNoted, Event, LossyCommitted, PruneExecuted, PruneRejected, Recorded,
+    ContradictionNoted, Event, LossyCommitted, NoticeGiven, PruneExecuted, PruneRejected, Recorded,
     SessionOpened, SpanRecorded, SpanRestored,
 };
 use crate::{DirectiveNo, Principal, SpanId};
@@ -49,6 +51,7 @@ impl SessionState {
             refused: BTreeMap::new(),
             workers: BTreeSet::new(),
             next_assigned: 1,
+            retention: (key.session.as_str() == crate::retention::STREAM).then(Default::default),
             commands: BTreeMap::new(),
             by_id: HashMap::new(),
         };
@@ -72,6 +75,16 @@ impl SessionState {
             Event::SpanRead(event) => self.span_read(recorded, event),
             Event::SummaryAudited(event) => self.summary_audited(recorded, event),
             Event::AlertRaised(_) => {}
+            Event::NoticeGiven(event) => self.notice_given(recorded, event),
+            Event::PolicySet(_)
+            | Event::HoldPlaced(_)
+            | Event::HoldReleased(_)
+            | Event::RunOpened(_)
+            | Event::RunClosed(_) => {
+                if let Some(retention) = &mut self.retention {
+                    Arc::make_mut(retention).evolve(recorded);
+                }
+            }
             Event::SessionClosed => self.closed_at = Some(recorded.at),
         }
         self.stamp(recorded);
@@ -120,6 +133,8 @@ impl SessionState {
             open_contradictions: 0,
             verified_at: None,
             loss: None,
+            notice: None,
+            labels: event.labels.clone().into(),
             place: if event.in_window { Place::Window } else { Place::Outside },
             key: Key::of(index),
             slot: None,
@@ -133,7 +148,7 @@ impl SessionState {
         }
     }
 
-    pub(super) fn next_index(&self) -> SpanIndex {
+    pub(crate) fn next_index(&self) -> SpanIndex {
         SpanIndex::try_from(self.spans.len()).unwrap_or(SpanIndex::MAX)
     }
 
@@ -142,6 +157,9 @@ impl SessionState {
         if let Some(last) = self.spans.last() {
             if last.by == span.by {
                 span.by = last.by.clone();
+            }
+            if last.labels == span.labels {
+                span.labels = last.labels.clone();
             }
             if last.media_type == span.media_type {
                 span.media_type = last.media_type.clone();
@@ -255,8 +273,25 @@ impl SessionState {
                 version: recorded.version,
                 cause: event.cause.clone(),
             });
-            self.spans[index as usize].loss = Some(entry);
+            let span = &mut self.spans[index as usize];
+            (span.loss, span.notice) = (Some(entry), None);
             self.bury(index);
+        }
+    }
+
+    fn notice_given(&mut self, recorded: &Recorded, event: &NoticeGiven) {
+        for noticed in &event.spans {
+            let Some(index) = self.index(&noticed.span) else { continue };
+            let span = &mut self.spans[index as usize];
+            span.notice = span.loss.is_none().then(|| {
+                Box::new(NoticeState {
+                    run: event.run,
+                    policy: event.policy,
+                    rule: noticed.rule.clone(),
+                    at: recorded.at,
+                    erases_at: noticed.erases_at,
+                })
+            });
         }
     }
 
@@ -330,7 +365,9 @@ impl SessionState {
         self.leave_slot(index);
         let key = self.span(index).key;
         self.part_stub(key);
-        self.spans[index as usize].place = Place::Window;
+        // Somebody works with it again.
+        let span = &mut self.spans[index as usize];
+        (span.place, span.notice) = (Place::Window, None);
         let slot =
             if self.span(index).is_summary() { Slot::Summary(index) } else { Slot::Span(index) };
         self.insert_slot(key, slot);

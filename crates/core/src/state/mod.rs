@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
+use crate::retention::RetentionState;
 use crate::{
     Budget, Cause, Contract, Digest, DirectiveNo, Finding, Handle, Origin, Principal, Role,
     SessionKey, SessionNo, SpanId, SpanKind, Storage, StoredClaims, SummaryStatus, Timestamp,
@@ -67,6 +68,8 @@ pub struct SessionState {
     pub(crate) workers: BTreeSet<Principal>,
     /// First number to try when a span id is to be assigned.
     pub(crate) next_assigned: u64,
+    /// Set for a tenant's retention stream.
+    pub(crate) retention: Option<std::sync::Arc<RetentionState>>,
     /// First event of every command that bore an id.
     pub(crate) commands: BTreeMap<[u8; 16], u64>,
     #[serde(skip)]
@@ -120,6 +123,10 @@ pub struct SpanState {
     pub verified_at: Option<Timestamp>,
     /// Its entry in the tombstone ledger.
     pub(crate) loss: Option<u32>,
+    /// Its announced removal.
+    pub(crate) notice: Option<Box<NoticeState>>,
+    /// Free labels.
+    pub labels: std::sync::Arc<BTreeMap<String, String>>,
     pub(crate) place: Place,
     /// The key of its own place in the window's order.
     pub(crate) key: Key,
@@ -127,6 +134,20 @@ pub struct SpanState {
     pub(crate) slot: Option<Key>,
     /// Set for summaries.
     pub(crate) summary: Option<Box<SummaryState>>,
+}
+
+/// The announced removal of a span.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct NoticeState {
+    /// The run that announced it.
+    pub(crate) run: u32,
+    /// The policy then in force, and its rule.
+    pub(crate) policy: u32,
+    pub(crate) rule: String,
+    /// When it was announced.
+    pub(crate) at: Timestamp,
+    /// Not before then.
+    pub(crate) erases_at: Timestamp,
 }
 
 /// Where a span stands.
@@ -220,6 +241,8 @@ pub enum Outcome {
     Live,
     /// It does not, and its copy can be read.
     Recoverable,
+    /// It can be read still, and its removal is announced.
+    Scheduled,
     /// It cannot be recovered; the ledger says why.
     Lossy,
     /// Its content was never stored, by request.
@@ -234,6 +257,7 @@ impl Outcome {
         match self {
             Self::Live => "live",
             Self::Recoverable => "recoverable",
+            Self::Scheduled => "scheduled",
             Self::Lossy => "lossy",
             Self::Withheld => "withheld",
             Self::NeverRecorded => "never_recorded",
@@ -277,6 +301,16 @@ impl SessionState {
         &self.ledger
     }
 
+    /// The run that announced the removal of a span, if one has.
+    pub fn noticed_by(&self, span: SpanIndex) -> Option<u32> {
+        self.span(span).notice.as_ref().map(|notice| notice.run)
+    }
+
+    /// Whether the window shows a span, as itself, in a stub or as a tombstone.
+    pub fn shows(&self, span: SpanIndex) -> bool {
+        self.span(span).slot.is_some()
+    }
+
     /// The ledger's entry for a span.
     pub fn tombstone(&self, span: &SpanState) -> Option<&Tombstone> {
         span.loss.map(|entry| &self.ledger[entry as usize])
@@ -292,7 +326,8 @@ impl SessionState {
         self.commands.get(key).copied()
     }
 
-    /// The typed answer about a span.
+    /// The typed answer about a span, as far as the session alone can tell: it does not know what a
+    /// hold has taken out of an announced removal.
     pub fn outcome(&self, span: &SpanState) -> Outcome {
         if span.loss.is_some() {
             return Outcome::Lossy;
@@ -317,6 +352,11 @@ impl SpanState {
     /// The span's handle.
     pub fn handle(&self) -> Handle {
         Handle::new(&self.id, &self.digest)
+    }
+
+    /// Whether there is something to erase: it was stored somewhere, and is not lost.
+    pub fn can_be_erased(&self) -> bool {
+        self.loss.is_none() && !matches!(self.storage, Storage::Withheld { .. })
     }
 
     /// The directive under which it left the window.

@@ -126,6 +126,8 @@ impl SessionState {
             open_contradictions: 0,
             verified_at: None,
             loss: None,
+            notice: None,
+            labels: Default::default(),
             place: Place::Outside,
             key,
             slot: None,

@@ -16,7 +16,8 @@ fn later(s: &mut Scenario, command: &Command) -> (Reply, Option<Reply>) {
     let (after, to) = (s.state().clone(), s.log.len());
     s.append(vec![NewSpan { id: None, ..span("unnamed") }]);
     let facts = before.as_ref().and(examined);
-    let again = reply_again(command, before.as_ref(), &after, &s.log[from..to], facts.as_ref());
+    let again =
+        reply_again(command, before.as_ref(), &after, &s.log[from..to], facts.as_ref(), None);
     (reply, again)
 }
 
@@ -49,8 +50,14 @@ fn every_command_that_makes_events_is_answered_the_same_again() {
     same(s, Command::ReportDamage { spans: ids(&["d", "a", "c"]) });
     let before = s.state().clone();
     let reply = s.send(Command::Close).unwrap();
-    let again =
-        reply_again(&Command::Close, Some(&before), s.state(), &s.log[s.log.len() - 1..], None);
+    let again = reply_again(
+        &Command::Close,
+        Some(&before),
+        s.state(),
+        &s.log[s.log.len() - 1..],
+        None,
+        None,
+    );
     assert_eq!(again, Some(reply));
 }
 
@@ -128,14 +135,15 @@ fn events_of_another_command_rebuild_nothing() {
     let before = s.state().clone();
     s.prune(drop_spans(&["a"]));
     let events = &s.log[s.log.len() - 1..];
-    let again = |command: Command| reply_again(&command, Some(&before), s.state(), events, None);
+    let again =
+        |command: Command| reply_again(&command, Some(&before), s.state(), events, None, None);
     assert_eq!(again(Command::Close), None);
     assert_eq!(again(Command::Restore { spans: ids(&["a"]) }), None);
     assert_eq!(again(Command::Append { spans: spans(&["a"]) }), None);
     let prune = Command::Prune(drop_spans(&["a"]));
-    assert_eq!(reply_again(&prune, Some(&before), s.state(), &[], None), None);
+    assert_eq!(reply_again(&prune, Some(&before), s.state(), &[], None, None), None);
     assert_eq!(
-        reply_again(&prune, None, s.state(), events, None),
+        reply_again(&prune, None, s.state(), events, None, None),
         None,
         "a prune needs the state before"
     );

@@ -15,7 +15,8 @@ fn same(s: &mut Scenario, command: Command) -> Reply {
     let reply = s.send(command.clone()).unwrap();
     let (after, to) = (s.state().clone(), s.log.len());
     s.append(vec![NewSpan { id: None, ..span("unnamed") }]);
-    let again = reply_again(&command, before.as_ref(), &after, &s.log[from..to], facts.as_ref());
+    let again =
+        reply_again(&command, before.as_ref(), &after, &s.log[from..to], facts.as_ref(), None);
     assert_eq!(again.as_ref(), Some(&reply), "{command:?}");
     reply
 }
@@ -53,7 +54,7 @@ fn a_summary_refused_without_an_event() {
     assert_eq!(s.tell(wrong("S", &["a", "b"])), first);
     assert_eq!((s.log.len(), first.attempts_left), (events, 0));
     let command = Command::Summarize(wrong("S", &["a", "b"]));
-    let again = reply_again(&command, s.state.as_ref(), s.state(), &[], None);
+    let again = reply_again(&command, s.state.as_ref(), s.state(), &[], None, None);
     assert_eq!(again, None, "no events, no reply of theirs");
 }
 

@@ -27,6 +27,7 @@ fn evidence(existence: bool, provenance: bool) -> CopyEvidence {
         existence: answer(existence, "no copy"),
         provenance: answer(provenance, "the store cannot tell"),
         durable_until: None,
+        unanswered: false,
     }
 }
 

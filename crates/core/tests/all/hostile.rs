@@ -86,7 +86,11 @@ fn event() -> impl Strategy<Value = Event> {
     let lost = vec(name(), 0..4).prop_map(|names| {
         let lost = |span| LostSpan { span, digest: Digest::default(), bytes: 1, tokens: 1 };
         let spans = names.into_iter().map(lost).collect();
-        Event::LossyCommitted(LossyCommitted { spans, cause: Cause::Damage { found: "x".into() } })
+        Event::LossyCommitted(LossyCommitted {
+            spans,
+            cause: Cause::Damage { found: "x".into() },
+            residue: false,
+        })
     });
     let summary = (name(), vec(name(), 0..4)).prop_map(|(span, covers)| {
         Event::SummaryRecorded(SummaryRecorded {

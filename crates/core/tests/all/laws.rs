@@ -26,7 +26,9 @@ pub(crate) fn hold(
     let events = &after.log[from..];
     numbers_have_no_gaps(&after.log, state);
     if !events.is_empty() {
-        let again = reply_again(command, before, state, events, context.examination.as_ref());
+        let facts = context.examination.as_ref();
+        let retention = context.retention.as_deref();
+        let again = reply_again(command, before, state, events, facts, retention);
         assert_eq!(again.as_ref(), Some(reply), "the reply again to {command:?}");
     }
     assert_eq!(version_of(reply), state.version, "the version in {reply:?}");
@@ -57,6 +59,13 @@ fn version_of(reply: &Reply) -> u64 {
         | Reply::DamageReported { version, .. }
         | Reply::Contradicted { version, .. }
         | Reply::Resolved { version }
+        | Reply::PolicySet { version, .. }
+        | Reply::HoldPlaced { version, .. }
+        | Reply::HoldReleased { version, .. }
+        | Reply::RunOpened { version, .. }
+        | Reply::RunClosed { version, .. }
+        | Reply::NoticeGiven { version, .. }
+        | Reply::Removed { version, .. }
         | Reply::Closed { version, .. } => *version,
         Reply::Pruned(reply) => reply.version,
         Reply::Summarized(reply) => reply.version,

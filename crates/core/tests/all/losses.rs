@@ -183,3 +183,21 @@ fn a_loss_is_committed_once_and_keeps_its_first_cause() {
     assert_eq!(s.ledger(), ["a: p1@prune worker-1"]);
     assert_eq!(s.window(), "tombstone(a)");
 }
+
+/// A store that gave no answer proves no copy, and no loss either.
+#[test]
+fn no_answer_rejects_a_prune_and_loses_nothing() {
+    let mut s = Scenario::given(spans(&["a", "b"]));
+    s.prune(drop_spans(&["a"]));
+    for name in ["a", "b"] {
+        s.evidence.insert(id(name), CopyEvidence::unanswered("store \"logs\" did not answer"));
+    }
+    let restored = s.send(Command::Restore { spans: vec![id("a")] }).unwrap_err();
+    assert_eq!(restored.code(), "unavailable");
+    assert!(restored.to_string().contains("did not answer"), "{restored}");
+    let reported = s.send(Command::ReportDamage { spans: vec![id("a"), id("b")] }).unwrap();
+    assert!(matches!(&reported, Reply::DamageReported { lost, .. } if lost.is_empty()));
+    assert_eq!(s.prune(drop_spans(&["b"])).verdict, Verdict::Rejected);
+    let lossy = s.prune(Prune { accept_lossy: true, ..drop_spans(&["b"]) });
+    assert_eq!(lossy.verdict, Verdict::Lossy);
+}

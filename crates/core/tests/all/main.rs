@@ -44,6 +44,7 @@ mod property;
 mod quotes;
 mod refusals;
 mod rendering;
+mod residues;
 mod seed;
 mod summaries;
 mod tags;

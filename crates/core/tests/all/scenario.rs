@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use lacuna_core::render::Shown;
+use lacuna_core::retention::RetentionState;
 use lacuna_core::{
     Command, CommandStamp, Content, Context, CopyEvidence, Digest, EntryKind, Event, Examination,
     Examiner, Limits, NewSpan, Outcome, Principal, Prune, PruneReply, Recorded, Refusal, Reply,
@@ -28,6 +29,8 @@ pub(crate) struct Scenario {
     pub(crate) evidence: HashMap<SpanId, CopyEvidence>,
     pub(crate) expected_version: Option<u64>,
     pub(crate) limits: Limits,
+    /// The tenant's retention.
+    pub(crate) retention: Option<Arc<RetentionState>>,
     /// Who sends the next command.
     pub(crate) principal: Principal,
     next_seq: u64,
@@ -44,6 +47,7 @@ impl Scenario {
             evidence: HashMap::new(),
             expected_version: None,
             limits: Limits::default(),
+            retention: None,
             principal: "worker-1".parse().unwrap(),
             next_seq: FIRST_SEQ,
             now: 1_796_018_400_000,
@@ -93,6 +97,7 @@ impl Scenario {
                 .filter_map(|id| Some((id.clone(), self.copy_of(id)?)))
                 .collect(),
             examination: self.examine(command),
+            retention: self.retention.clone(),
         }
     }
 
@@ -242,7 +247,7 @@ impl Scenario {
             let span = state.span(entry.spans[0]);
             let readable = self.evidence.get(&span.id).is_none_or(|e| e.existence.is_ok());
             let content = self.contents.get(&span.id).filter(|_| whole && readable).cloned();
-            Shown { entry, content }
+            Shown { entry, content, unreadable: None }
         });
         shown.collect()
     }
@@ -264,6 +269,10 @@ impl Scenario {
             let cause = match &entry.cause {
                 lacuna_core::Cause::Directive { directive, by } => format!("{directive} {by}"),
                 lacuna_core::Cause::Damage { found } => format!("damage {found}"),
+                lacuna_core::Cause::Retention { run, policy, rule } => {
+                    format!("run {run} policy {policy} {rule}")
+                }
+                lacuna_core::Cause::Erasure { by, reason } => format!("erased {by} {reason}"),
             };
             format!("{}: {cause}", state.span(entry.span).id)
         };

@@ -2,11 +2,13 @@
 
 use lacuna_core::{Cause, Gate, Outcome, RejectReason, Verdict};
 use lacuna_engine::{Journal, Options, VerifyOptions};
+use lacuna_store::Keys;
 use redb::{Database, TableDefinition};
 
+use crate::honest::flipped;
 use crate::rig::{Rig, key, principal};
 
-/// Overwrites the only pack of payloads with other bytes of the same length.
+/// Takes the only pack of payloads away, or changes its last content.
 fn damage(rig: Rig, destroy: bool) -> Rig {
     let Rig { folder, journal } = rig;
     journal.close().unwrap();
@@ -16,15 +18,16 @@ fn damage(rig: Rig, destroy: bool) -> Rig {
     {
         let packs: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("payloads");
         let mut table = write.open_table(packs).unwrap();
-        let (base, mut stored) = {
+        let (base, stored) = {
             let (base, stored) = redb::ReadableTable::first(&table).unwrap().unwrap();
             (base.value(), stored.value().to_vec())
         };
         if destroy {
             table.remove(base).unwrap();
         } else {
-            *stored.last_mut().unwrap() ^= 1;
-            table.insert(base, stored.as_slice()).unwrap();
+            let keys = Keys::in_folder(folder.path()).unwrap();
+            let last = keys.open_pack(&stored).unwrap().unwrap().seqs().last().unwrap();
+            table.insert(base, flipped(&keys, &stored, last).as_slice()).unwrap();
         }
     }
     write.commit().unwrap();
@@ -36,7 +39,6 @@ fn damage(rig: Rig, destroy: bool) -> Rig {
 fn with_two_spans() -> Rig {
     let rig = Rig::new();
     rig.opened("s");
-    // Too short to be compressed, so that a flipped bit is a flipped bit of the last content.
     rig.append("s", &[("a", "alpha"), ("b", "beta")]);
     rig
 }
@@ -101,7 +103,9 @@ fn a_durability_check_finds_damage_without_being_told() {
     let (_, found) = rig.journal.durability(&key("s"), &ids).unwrap();
     let outcomes: Vec<Outcome> = found.iter().map(|span| span.outcome).collect();
     assert_eq!(outcomes, [Outcome::Live, Outcome::Lossy, Outcome::NeverRecorded]);
-    assert!(found[0].verified_at.is_some() && found[0].stored && !found[1].stored);
+    let copy = found[0].copy.as_ref().unwrap();
+    assert_eq!((copy.store.as_deref(), copy.unanswered.as_deref()), (None, None));
+    assert!(copy.verified_at.is_some() && found[1].copy.is_none());
     assert_eq!(rig.journal.state(&key("s")).unwrap().ledger().len(), 1);
 }
 

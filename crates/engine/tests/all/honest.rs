@@ -2,12 +2,13 @@
 
 use std::sync::mpsc::{SyncSender, sync_channel};
 
-use lacuna_codec::{Pack, PackBuilder};
+use lacuna_codec::PackBuilder;
 use lacuna_core::{
     Audit, AuditReply, Claim, ClaimOrigin, ClaimSource, Command, Contract, Digest, FindingCode,
     NewSpan, Purpose, Reply, Summarize, SummaryReply,
 };
 use lacuna_engine::{Done, EngineError, Journal, Options, Request};
+use lacuna_store::Keys;
 use redb::{Database, ReadableTable as _, TableDefinition};
 
 use crate::rig::{Rig, ids, key, open, principal, request, span};
@@ -131,6 +132,7 @@ pub(crate) fn damaged(rig: Rig, session: &str, spans: &[&str]) -> Rig {
     let Rig { folder, journal } = rig;
     journal.close().unwrap();
     drop(journal);
+    let keys = Keys::in_folder(folder.path()).unwrap();
     let db = Database::open(folder.path().join("journal.redb")).unwrap();
     let write = db.begin_write().unwrap();
     {
@@ -139,13 +141,15 @@ pub(crate) fn damaged(rig: Rig, session: &str, spans: &[&str]) -> Rig {
         for seq in seqs {
             let first = chunks.get((seq, 0)).unwrap().map(|stored| stored.value().to_vec());
             match first {
-                Some(stored) => drop(chunks.insert((seq, 0), flipped(&stored, seq).as_slice())),
+                Some(stored) => {
+                    drop(chunks.insert((seq, 0), flipped(&keys, &stored, seq).as_slice()))
+                }
                 None => {
                     let (base, stored) = {
                         let row = packs.range(..=seq).unwrap().next_back().unwrap().unwrap();
                         (row.0.value(), row.1.value().to_vec())
                     };
-                    packs.insert(base, flipped(&stored, seq).as_slice()).unwrap();
+                    packs.insert(base, flipped(&keys, &stored, seq).as_slice()).unwrap();
                 }
             }
         }
@@ -156,8 +160,10 @@ pub(crate) fn damaged(rig: Rig, session: &str, spans: &[&str]) -> Rig {
     Rig { folder, journal }
 }
 
-fn flipped(stored: &[u8], seq: u64) -> Vec<u8> {
-    let pack = Pack::open(stored).unwrap();
+/// The same pack with one bit of one payload changed. It is plain, as the first release wrote them:
+/// one that is encrypted shows any change before a content is looked at.
+pub(crate) fn flipped(keys: &Keys, stored: &[u8], seq: u64) -> Vec<u8> {
+    let pack = keys.open_pack(stored).unwrap().expect("its key is there");
     let mut builder = PackBuilder::default();
     for other in pack.seqs() {
         let mut payload = pack.get(other).unwrap().to_vec();

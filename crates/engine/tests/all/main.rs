@@ -3,11 +3,20 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod apart;
+mod clock;
 mod contract;
 mod damage;
 mod durable;
+mod gate_outside;
 mod honest;
 mod idempotency;
+mod naive;
+mod outside;
 mod property;
+mod races;
+mod reading_outside;
 mod regressions;
 mod rig;
+mod scrub;
+mod search;
+mod two_years;

@@ -29,10 +29,15 @@ impl Rig {
 
     /// Closes the journal cleanly and opens it again.
     pub(crate) fn reopened(self) -> Self {
+        self.reopened_with(Options::default())
+    }
+
+    /// The same with other options.
+    pub(crate) fn reopened_with(self, options: Options) -> Self {
         let Self { folder, journal } = self;
         journal.close().unwrap();
         drop(journal);
-        let journal = Journal::open(folder.path(), Options::default()).unwrap();
+        let journal = Journal::open(folder.path(), options).unwrap();
         Self { folder, journal }
     }
 

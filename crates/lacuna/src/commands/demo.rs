@@ -1,4 +1,4 @@
-//! `demo`: the failure that Lacuna makes impossible, three ways side by side.
+//! `demo`: the failure that Lacuna makes impossible, four ways side by side.
 
 use anstream::println;
 use lacuna_wire::session::{
@@ -6,6 +6,7 @@ use lacuna_wire::session::{
     PruneRequest, SpanBody, SummarizeReply, SummarizeRequest, WindowReply, WindowRequest,
 };
 
+use super::expired;
 use super::guess::{self, Guess};
 use super::story::{BLOCK, DIGEST, IDENTIFIER, spans};
 use crate::args::Global;
@@ -39,17 +40,17 @@ fn suffix() -> String {
 }
 
 pub(super) struct Demo<'a> {
-    backend: &'a Backend,
-    suffix: String,
+    pub(super) backend: &'a Backend,
+    pub(super) suffix: String,
 }
 
 /// How one telling ended.
-struct Ending {
-    case: &'static str,
-    asked: String,
-    window: String,
-    reply: ExpandReply,
-    text: String,
+pub(super) struct Ending {
+    pub(super) case: &'static str,
+    pub(super) asked: String,
+    pub(super) window: String,
+    pub(super) reply: ExpandReply,
+    pub(super) text: String,
 }
 
 impl Demo<'_> {
@@ -60,10 +61,13 @@ impl Demo<'_> {
         }
         let kept = self.with_payload(global)?;
         let lost = self.without_payload(global)?;
+        let expired = expired::tell(self, global)?;
         let never = self.never_seen(&kept)?;
         let guess = guess::tell(self)?;
+        let endings: Vec<Ending> =
+            [Some(kept), Some(lost), expired, Some(never)].into_iter().flatten().collect();
         if global.json {
-            let endings = [&kept, &lost, &never].map(|ending| {
+            let endings = endings.iter().map(|ending| {
                 serde_json::json!({
                     "case": ending.case,
                     "asked": ending.asked,
@@ -71,6 +75,7 @@ impl Demo<'_> {
                     "answer": ending.reply,
                 })
             });
+            let endings: Vec<_> = endings.collect();
             let guess = serde_json::json!({
                 "said": guess::SAID,
                 "flat": guess.flat,
@@ -86,7 +91,7 @@ impl Demo<'_> {
         println!("{} {QUESTION}", heading("Five turns later:"));
         println!("{}", faint("the digest does not say; the model asks for what the window names"));
         println!();
-        let rows = [&kept, &lost, &never].map(|ending| {
+        let rows = endings.iter().map(|ending| {
             vec![
                 ending.case.to_owned(),
                 excerpt(&ending.window, 48),
@@ -95,9 +100,10 @@ impl Demo<'_> {
                 ending.text.clone(),
             ]
         });
-        println!("{}", table(&["case", "in the window", "asked", "answer", ""], &[], rows.into()));
+        let header = ["case", "in the window", "asked", "answer", ""];
+        println!("{}", table(&header, &[], rows.collect()));
         println!();
-        println!("Three different answers, none of them empty. {}", good("That is the point."));
+        println!("No two answers alike, none of them empty. {}", good("That is the point."));
         println!();
         show_guess(&guess);
         println!("next: lacuna import FILE --journal DIR, or lacuna serve");
@@ -176,7 +182,7 @@ impl Demo<'_> {
         Ok(Ending { case: "never seen", asked, window, reply, text })
     }
 
-    fn record(&self, case: &str, withheld: bool) -> Result<String, Failure> {
+    pub(super) fn record(&self, case: &str, withheld: bool) -> Result<String, Failure> {
         let session = self.session(case);
         let open = OpenRequest {
             window_tokens: WINDOW_TOKENS,
@@ -189,7 +195,11 @@ impl Demo<'_> {
         Ok(session)
     }
 
-    fn digest(&self, session: &str, accept_lossy: bool) -> Result<PruneReplyBody, Failure> {
+    pub(super) fn digest(
+        &self,
+        session: &str,
+        accept_lossy: bool,
+    ) -> Result<PruneReplyBody, Failure> {
         let all: Vec<String> = (1..=40).map(|number| format!("block_{number}")).collect();
         let request = SummarizeRequest {
             id: Some("digest".into()),
@@ -209,7 +219,7 @@ impl Demo<'_> {
         self.ask(session, "prune", &request)
     }
 
-    fn five_turns(&self, session: &str) -> Result<(), Failure> {
+    pub(super) fn five_turns(&self, session: &str) -> Result<(), Failure> {
         let turn = |turn: u64, role: &str, origin: &str, text: String| SpanBody {
             role: role.into(),
             origin: origin.into(),
@@ -239,7 +249,7 @@ impl Demo<'_> {
         Ok(())
     }
 
-    fn expand(&self, session: &str, handle: &str) -> Result<ExpandReply, Failure> {
+    pub(super) fn expand(&self, session: &str, handle: &str) -> Result<ExpandReply, Failure> {
         let request = ExpandRequest { handle: Some(handle.to_owned()), ..ExpandRequest::default() };
         self.ask(session, "expand", &request)
     }

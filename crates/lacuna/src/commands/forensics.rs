@@ -3,11 +3,11 @@
 use anstream::println;
 use lacuna_client::EventBody;
 use lacuna_wire::session::{
-    ExplainReply, ExplainRequest, HistoryReply, HistoryRequest, SummaryBody,
+    CauseBody, ExplainReply, ExplainRequest, HistoryReply, HistoryRequest, SummaryBody,
 };
 use serde_json::Value;
 
-use super::Context;
+use super::{Context, cause};
 use crate::args;
 use crate::failure::{Exit, Failure};
 use crate::output::{count, excerpt, heading, plain, table, verdict, warning};
@@ -58,6 +58,7 @@ fn row(event: &EventBody) -> Vec<String> {
 fn gist(event: &EventBody) -> String {
     let text = |name: &str| event.fields.get(name).and_then(Value::as_str).unwrap_or_default();
     let count = |name: &str| event.fields.get(name).and_then(Value::as_array).map_or(0, Vec::len);
+    let number = |name: &str| event.fields.get(name).and_then(Value::as_u64).unwrap_or(0);
     match event.kind.as_str() {
         "span-recorded" => format!("{} {} {}", text("handle"), text("role"), text("span_kind")),
         "summary-recorded" => {
@@ -75,10 +76,31 @@ fn gist(event: &EventBody) -> String {
         }
         "prune-rejected" => format!("{} {}: {}", text("directive"), text("reason"), text("advice")),
         "lossy-committed" => {
-            let cause = event.fields.get("cause").and_then(|cause| cause.get("kind"));
-            let cause = cause.and_then(Value::as_str).unwrap_or_default();
-            format!("{} spans, cause {cause}", count("spans"))
+            let cause = event.fields.get("cause").cloned().unwrap_or_default();
+            let cause: CauseBody = serde_json::from_value(cause).unwrap_or_default();
+            format!("{} spans, {}: {}", count("spans"), cause.kind, cause::under(&cause))
         }
+        "policy-set" => format!("{} with {} rules", text("policy"), count("rules")),
+        "hold-placed" | "hold-released" => format!("{}: {}", text("hold"), text("reason")),
+        "notice-given" => {
+            let times = event.fields.get("spans").and_then(Value::as_array).into_iter().flatten();
+            let first = times.filter_map(|span| span["erases_at"].as_str()).min();
+            let first = first.unwrap_or_default();
+            format!("{} {} spans, the first goes at {first}", text("run"), count("spans"))
+        }
+        "run-opened" => {
+            let policy = if text("policy").is_empty() { "no policy" } else { text("policy") };
+            format!("{} under {policy} up to seq {}", text("run"), number("cut"))
+        }
+        "run-closed" => format!(
+            "{} {}: removed {}, noticed {}, deferred {}, held {}",
+            text("run"),
+            text("status"),
+            event.fields.get("removed").and_then(|removed| removed["spans"].as_u64()).unwrap_or(0),
+            number("noticed"),
+            number("deferred"),
+            number("held"),
+        ),
         "contradiction-noted" | "contradiction-resolved" => text("contradiction").to_owned(),
         _ => format!("{} {}", text("span"), text("purpose")).trim().to_owned(),
     }

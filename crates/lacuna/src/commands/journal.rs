@@ -3,8 +3,8 @@
 use anstream::println;
 use lacuna_wire::Empty;
 use lacuna_wire::journal::{
-    BackupReply, BackupRequest, HeadReply, SessionsReply, SessionsRequest, StatsReply, VerifyReply,
-    VerifyRequest,
+    BackupReply, BackupRequest, HeadReply, ScrubBody, SessionsReply, SessionsRequest, StatsReply,
+    VerifyReply, VerifyRequest,
 };
 
 use super::Context;
@@ -111,8 +111,19 @@ pub(super) fn stats(context: &Context<'_>) -> Result<Exit, Failure> {
         ("commands waiting", count(reply.waiting)),
         ("sessions in memory", count(reply.cached_sessions)),
         ("uploads open", count(reply.uploads)),
+        ("scrub", reply.scrub.as_ref().map_or_else(|| "off".into(), scrub)),
     ];
     let rows = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
     println!("{}", table(&["what", "figure"], &[], rows));
     Ok(Exit::Done)
+}
+
+fn scrub(scrub: &ScrubBody) -> String {
+    let place = match (&scrub.round_started, &scrub.last_round_started) {
+        (Some(_), _) => format!("at seq {} of {}", count(scrub.position), count(scrub.end)),
+        (None, Some(last)) => format!("complete, begun {last}"),
+        (None, None) => "not begun".into(),
+    };
+    let (whole, damaged) = (count(scrub.verified), count(scrub.damaged));
+    format!("{place}; {whole} whole, {damaged} damaged, {} no answer", count(scrub.unanswered))
 }

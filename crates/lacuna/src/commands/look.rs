@@ -10,10 +10,10 @@ use lacuna_wire::session::{
 };
 use serde_json::{Value, json};
 
-use super::{Context, budget_line};
+use super::{Context, budget_line, cause};
 use crate::args::{self, Render};
 use crate::failure::{Exit, Failure};
-use crate::output::{self, excerpt, faint, on_terminal, plain, table, verdict};
+use crate::output::{self, excerpt, faint, on_terminal, table, verdict};
 
 pub(super) fn window(context: &Context<'_>, args: &args::Window) -> Result<Exit, Failure> {
     let render = match args.render {
@@ -156,10 +156,12 @@ fn show_expanded(asked: &str, reply: &ExpandReply, text: Option<&str>) {
         println!("{tombstone}");
     }
     if let Some(cause) = &reply.cause {
-        let by = cause.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
-        let under = cause.directive.as_ref().map(|d| format!(" under {d}")).unwrap_or_default();
-        let why = cause.why.as_ref().map(|why| format!(": {}", plain(why))).unwrap_or_default();
-        println!("cause: {}{by}{under} at {}{why}", cause.kind, cause.at);
+        println!("cause: {}", cause::sentence(cause));
+    }
+    if let Some(erases_at) = &reply.erases_at {
+        println!(
+            "its removal is announced for {erases_at}: restore it, or keep what you need of it"
+        );
     }
     if let Some(spans) = &reply.spans {
         let rows = spans
@@ -192,7 +194,11 @@ pub(super) fn durability(context: &Context<'_>, args: args::SomeSpans) -> Result
         context.print_json(&reply)?;
     } else {
         let rows = reply.spans.iter().map(|span| {
-            let copies: Vec<&str> = span.copies.iter().map(|copy| copy.place.as_str()).collect();
+            let copies = span.copies.iter().map(|copy| match &copy.unanswered {
+                None => copy.place.clone(),
+                Some(_) => format!("{} (no answer)", copy.place),
+            });
+            let copies: Vec<String> = copies.collect();
             let verified = span.copies.iter().filter_map(|copy| copy.verified_at.clone()).max();
             let until = match (&span.durable_until, copies.is_empty()) {
                 (Some(until), _) => until.clone(),
@@ -234,18 +240,17 @@ pub(super) fn tombstones(context: &Context<'_>) -> Result<Exit, Failure> {
     }
     let rows = reply.tombstones.iter().map(|entry| {
         let cause = &entry.cause;
-        let what = cause.directive.clone().or_else(|| cause.why.clone()).unwrap_or_default();
         vec![
             entry.span.clone(),
             cause.at.clone(),
             cause.kind.clone(),
             cause.by.clone().unwrap_or_default(),
-            plain(&what),
+            cause::under(cause),
             entry.bytes.to_string(),
             entry.tokens.to_string(),
         ]
     });
-    let header = ["span", "at", "cause", "by", "", "bytes", "tokens"];
+    let header = ["span", "at", "cause", "by", "under", "bytes", "tokens"];
     println!("{}", table(&header, &[5, 6], rows.collect()));
     Ok(Exit::Done)
 }

@@ -1,15 +1,20 @@
 //! The commands, one function each; `run` is their table of contents.
 
 mod append;
+mod cause;
 mod completions;
 mod contract;
 mod demo;
+mod expired;
 mod forensics;
 mod guess;
 mod import;
 mod journal;
 mod look;
+mod policy;
 mod prune;
+mod retention;
+mod search;
 mod session;
 mod story;
 
@@ -47,8 +52,16 @@ pub(crate) fn run(args: Args) -> Result<Exit, Failure> {
         Command::Durability(args) => look::durability(&context, args),
         Command::Tombstones => look::tombstones(&context),
         Command::History(args) => forensics::history(&context, &args),
+        Command::Search(args) => search::search(&context, args),
         Command::Explain(args) => forensics::explain(&context, args),
         Command::Close => session::close(&context),
+        Command::Policy(args) => policy::run(&context, args),
+        Command::Hold(args) => policy::hold(&context, args),
+        Command::Release(args) => policy::release(&context, args),
+        Command::Plan(args) => retention::plan(&context, &args),
+        Command::Run(args) => retention::run(&context, &args),
+        Command::Ledger(args) => retention::ledger(&context, &args),
+        Command::Erase(args) => retention::erase(&context, args),
         Command::Sessions => journal::sessions(&context),
         Command::Head => journal::head(&context),
         Command::Verify(args) => journal::verify(&context, &args),
@@ -76,6 +89,12 @@ impl Context<'_> {
         })
     }
 
+    /// The session that the command line itself names, rather than the environment.
+    fn session_by_flag(&self) -> Option<&str> {
+        let usual = std::env::var("LACUNA_SESSION").ok();
+        self.global.session.as_deref().filter(|session| usual.as_deref() != Some(session))
+    }
+
     /// Calls a session verb; with `--json` prints the reply as it came, and gives it typed.
     fn ask<R: DeserializeOwned>(&self, verb: &str, request: &impl Serialize) -> Result<R, Failure> {
         let body = self.backend.session_raw(self.session()?, verb, request)?;
@@ -90,6 +109,17 @@ impl Context<'_> {
         request: &impl Serialize,
     ) -> Result<R, Failure> {
         let body = self.backend.journal_raw(verb, request)?;
+        self.show_json(&body);
+        decode(&body)
+    }
+
+    /// The same for a retention verb.
+    fn ask_retention<R: DeserializeOwned>(
+        &self,
+        verb: &str,
+        request: &impl Serialize,
+    ) -> Result<R, Failure> {
+        let body = self.backend.retention_raw(verb, request)?;
         self.show_json(&body);
         decode(&body)
     }

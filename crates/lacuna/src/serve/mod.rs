@@ -5,8 +5,8 @@ mod broker;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lacuna_engine::Journal;
-use lacuna_nats::Access;
+use lacuna_engine::{Journal, Options, RetentionClock};
+use lacuna_nats::{Access, Buckets};
 use lacuna_verbs::Service;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -26,12 +26,26 @@ pub(crate) fn run(global: &Global, args: &Serve) -> Result<Exit, Failure> {
         anstream::print!("{dump}");
         return Ok(Exit::Done);
     }
+    let missing = config.stores().missing();
     if args.check {
+        if !missing.is_empty() {
+            return Err(Failure::Usage(missing.join("\n")));
+        }
         anstream::println!("the configuration is valid");
         return Ok(Exit::Done);
     }
     telemetry::start(&config.log)?;
-    let journal = Arc::new(Journal::open(&config.journal.dir, config.options())?);
+    for what in missing {
+        // The rest of the journal is worth serving; what lies there is answered `unavailable`.
+        tracing::warn!("{what}");
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::io("starting the runtime"))?;
+    let buckets = Buckets::new(runtime.handle().clone());
+    let options = Options { stores: config.stores().stores(&buckets), ..config.options() };
+    let journal = Arc::new(Journal::open(&config.journal.dir, options)?);
     let head = journal.head();
     tracing::info!(
         journal = journal.id(),
@@ -39,25 +53,24 @@ pub(crate) fn run(global: &Global, args: &Serve) -> Result<Exit, Failure> {
         seq = head.seq,
         "the journal is open"
     );
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(Failure::io("starting the runtime"))?;
-    let outcome = runtime.block_on(serve(&config, Arc::clone(&journal)));
+    let clock = RetentionClock::start(Arc::clone(&journal), config.retention_every());
+    let outcome = runtime.block_on(serve(&config, Arc::clone(&journal), &buckets));
     // Blocking readers hold the journal only for one question; they are not waited for long.
     runtime.shutdown_timeout(Duration::from_secs(2));
     let closed = journal.close()?;
+    drop(clock);
     tracing::info!(seq = closed.seq, "the journal is closed");
     outcome
 }
 
-async fn serve(config: &Config, journal: Arc<Journal>) -> Result<Exit, Failure> {
+async fn serve(config: &Config, journal: Arc<Journal>, buckets: &Buckets) -> Result<Exit, Failure> {
     let mut signals = Signals::new().map_err(Failure::io("listening for signals"))?;
     let (access, private) = tokio::select! {
         found = find_broker(config) => found?,
         () = signals.recv() => return Ok(Exit::Done),
     };
     let client = lacuna_nats::connect(&access).await?;
+    buckets.connected(&client);
     let service = Service::new(Arc::clone(&journal), config.settings());
     let starting = lacuna_nats::serve(client, service, config.bounds());
     let serving = tokio::select! {

@@ -20,8 +20,8 @@ fn a_copy_equals_its_original() {
     let mut told = Vec::new();
     let report = journal.store.backup(&copy, |bytes| told.push(bytes)).unwrap();
     assert_eq!(report.seq, 12, "the last event, not the first one of its block");
-    // 2 of meta, 2 names, 6 blocks, 9 rows of the index, 5 packs, 2 chunks, 1 snapshot.
-    assert_eq!(report.rows, 27);
+    // 3 of meta, 2 names, 6 blocks, 9 rows of the index, 5 packs, 2 chunks, 1 snapshot.
+    assert_eq!(report.rows, 28);
     assert_eq!(told.last(), Some(&report.bytes));
     assert!(told.is_sorted());
 
@@ -38,7 +38,13 @@ fn a_copy_equals_its_original() {
     }
     let mode = copy.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode, 0o700);
-    assert!(!copy.join("journal.partial").exists());
+    let mut names: Vec<_> =
+        std::fs::read_dir(&copy).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["journal.keys", "journal.keys.2", "journal.redb"]);
+    for keys in &names[..2] {
+        assert_eq!(copy.join(keys).metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
 }
 
 #[test]
@@ -89,6 +95,49 @@ fn a_folder_that_holds_a_journal_is_refused() {
     other.store.close().unwrap();
     refused(journal.store.backup(target.path(), |_| {}));
     assert_eq!(reopen(target.path()).session(&key("other")).unwrap(), Some(session));
+}
+
+#[test]
+fn keys_without_a_journal_are_never_overwritten() {
+    let mut journal = Journal::memory();
+    ordinary(&mut journal);
+    for name in ["journal.keys", "journal.keys.2"] {
+        let target = tempfile::tempdir().unwrap();
+        let keys = target.path().join(name);
+        std::fs::write(&keys, b"of a journal that is to be put back").unwrap();
+        let refused = journal.store.backup(target.path(), |_| {});
+        assert!(matches!(refused, Err(StoreError::Folder { .. })), "{refused:?}");
+        assert_eq!(std::fs::read(&keys).unwrap(), b"of a journal that is to be put back");
+        assert!(!target.path().join("journal.redb").exists());
+    }
+}
+
+#[test]
+fn a_copy_has_what_the_journal_had_at_its_time() {
+    let folders = [(); 4].map(|()| tempfile::tempdir().unwrap());
+    let [before, between, after, own] = &folders;
+    let mut journal = Journal::in_folder(own.path());
+    ordinary(&mut journal);
+    journal.store.backup(before.path(), |_| {}).unwrap();
+    journal.remove(&[3, 6]);
+    journal.store.backup(between.path(), |_| {}).unwrap();
+    assert_eq!(journal.store.destroy_keys().unwrap().keys, 2);
+    journal.store.backup(after.path(), |_| {}).unwrap();
+    let events = journal.events.clone();
+    let read = |folder: &tempfile::TempDir, seq| {
+        let store = reopen(folder.path());
+        assert_eq!(store.verify(&Default::default(), |_| {}).unwrap().faults, []);
+        crate::journal::read(&mut store.payloads().unwrap(), &events, seq)
+    };
+    // The one from before the removal keeps what was removed, and its own keys to it.
+    assert_eq!(read(before, 3), Stored::Whole(b"first"[..].into()));
+    assert!(matches!(read(before, 6), Stored::Whole(_)));
+    for copy in [between, after] {
+        assert_eq!((read(copy, 3), read(copy, 6)), (Stored::Missing, Stored::Missing));
+        assert_eq!(read(copy, 4), Stored::Whole(b"second"[..].into()));
+        // A removal that the journal had not finished is finished where the copy is opened.
+        assert_eq!(reopen(copy.path()).destroy_keys().unwrap().keys, 0);
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lacuna_codec::{Block, BlockBuilder, encode_snapshot};
+use lacuna_codec::{Block, BlockBuilder, PackBuilder, encode_snapshot};
 use lacuna_core::{Digest, SessionNo, Timestamp};
 use lacuna_store::{Store, StoreError, StoreOptions, Stored, VerifyOptions};
 use redb::{Database, ReadableTable, TableDefinition, WriteTransaction};
@@ -84,13 +84,40 @@ fn fault(seq: u64, what: &str) -> (Option<u64>, String) {
 }
 
 #[test]
-fn a_flipped_byte_in_a_pack_is_found_and_the_payload_not_served() {
+fn a_flipped_bit_in_a_pack_is_found_and_nothing_of_the_pack_is_served() {
     let damaged = Damaged::journal();
-    let mut pack = damaged.value(PAYLOADS, 3);
-    // The payloads of events 3 to 5 are `first`, `second` and nothing, as they are.
-    assert!(pack.ends_with(b"firstsecond"));
-    *pack.last_mut().unwrap() ^= 1;
-    damaged.put(PAYLOADS, 3, &pack);
+    let sound = damaged.value(PAYLOADS, 3);
+    // The payloads of events 3 to 5 are `first`, `second` and nothing. Header, body, tag:
+    for at in [10, 24, 30, 55, 62, sound.len() - 20, sound.len() - 1] {
+        let mut pack = sound.clone();
+        pack[at] ^= 1;
+        damaged.put(PAYLOADS, 3, &pack);
+        let faults = damaged.faults();
+        let seqs: Vec<_> = faults.iter().map(|(seq, _)| seq.unwrap()).collect();
+        assert_eq!(seqs, [3, 4, 5], "byte {at}: {faults:?}");
+        assert!(faults.iter().all(|(_, what)| what.contains("payload pack is damaged")));
+    }
+    let store = damaged.open();
+    let mut reader = store.payloads().unwrap();
+    let found = reader.read(4, &Digest::of(b"second"), 6).unwrap();
+    assert!(matches!(&found, Stored::Damaged(why) if why.contains("not what was encrypted")));
+    // What stands in other packs, and in chunks right behind it, is whole.
+    assert_eq!(
+        reader.read(7, &Digest::of(b"third"), 5).unwrap(),
+        Stored::Whole(b"third"[..].into())
+    );
+    let large = noise(3, 300 << 10);
+    let found = reader.read(6, &Digest::of(&large), large.len() as u64).unwrap();
+    assert_eq!(found, Stored::Whole(large.into()));
+}
+
+#[test]
+fn another_content_than_the_event_says_is_found_and_not_served() {
+    let damaged = Damaged::journal();
+    // Plain, as the first release wrote them: no key can vouch for it.
+    let mut pack = PackBuilder::default();
+    [(3, &b"first"[..]), (4, b"seconD"), (5, b"")].iter().for_each(|(seq, p)| pack.push(*seq, p));
+    damaged.put(PAYLOADS, 3, &pack.finish().1);
     let what = "b1: the stored copy does not match its digest, and no event says so";
     assert_eq!(damaged.faults(), [fault(4, what)]);
     let store = damaged.open();

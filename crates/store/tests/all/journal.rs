@@ -10,7 +10,7 @@ use lacuna_core::{
     Cause, CommandStamp, Contract, Digest, Event, Origin, Recorded, Role, SessionKey, SessionNo,
     SessionState, SpanKind, Storage, Timestamp, TokensFrom,
 };
-use lacuna_store::{Commit, Head, Snapshot, Store, StoreOptions};
+use lacuna_store::{Commit, Head, PayloadReader, Removal, Snapshot, Store, StoreOptions, Stored};
 
 /// An event to be committed, and the payload that it brings.
 pub(crate) type Draft = (SessionNo, Event, Option<Vec<u8>>);
@@ -70,7 +70,13 @@ pub(crate) fn lost(session: SessionNo, id: &str, payload: &[u8]) -> Draft {
     let (span, digest) = (id.parse().unwrap(), Digest::of(payload));
     let spans = vec![LostSpan { span, digest, bytes: payload.len() as u64, tokens: 1 }];
     let cause = Cause::Damage { found: "it is gone".into() };
-    (session, Event::LossyCommitted(LossyCommitted { spans, cause }), None)
+    (session, Event::LossyCommitted(LossyCommitted { spans, cause, residue: false }), None)
+}
+
+/// What reading the payload of an event shows.
+pub(crate) fn read(reader: &mut PayloadReader, events: &[Recorded], seq: u64) -> Stored {
+    let Event::SpanRecorded(e) = &events[seq as usize - 1].event else { panic!("no payload") };
+    reader.read(seq, &e.digest, e.bytes).unwrap()
 }
 
 /// Bytes that zstd makes nothing of, different for each seed.
@@ -156,6 +162,40 @@ impl Journal {
         let commit = self.prepare(drafts);
         self.store.append(&commit).unwrap();
         commit.first
+    }
+
+    /// Removes the payloads of these events, in a commit that says so.
+    pub(crate) fn remove(&mut self, seqs: &[u64]) {
+        let removal = self.store.prepare_removal(seqs, u64::MAX).unwrap();
+        assert_eq!((removal.taken(), removal.removes()), (seqs.len(), seqs));
+        self.commit_removal(removal);
+    }
+
+    /// Commits a removal with the lossy commitments that explain it.
+    pub(crate) fn commit_removal(&mut self, removal: Removal) {
+        let drafts = removal.removes().iter().map(|seq| self.lost(*seq)).collect();
+        let mut commit = self.prepare(drafts);
+        commit.removal = Some(removal);
+        self.store.append(&commit).unwrap();
+    }
+
+    /// The lossy commitment for the payload of this event.
+    pub(crate) fn lost(&self, seq: u64) -> Draft {
+        let recorded = &self.events[seq as usize - 1];
+        let Event::SpanRecorded(e) = &recorded.event else { panic!("event {seq} has no payload") };
+        let spans =
+            vec![LostSpan { span: e.span.clone(), digest: e.digest, bytes: e.bytes, tokens: 1 }];
+        let cause = Cause::Damage { found: "it was removed".into() };
+        (
+            recorded.session,
+            Event::LossyCommitted(LossyCommitted { spans, cause, residue: false }),
+            None,
+        )
+    }
+
+    /// What reading the payload of an event shows now.
+    pub(crate) fn read(&self, seq: u64) -> Stored {
+        read(&mut self.store.payloads().unwrap(), &self.events, seq)
     }
 
     /// Opens a session in a commit of its own.

@@ -5,13 +5,21 @@
 
 mod backend;
 mod journal;
+mod shared;
 
 mod append;
 mod backup;
 mod damage;
 mod durability;
+mod gone;
+mod keyfiles;
+mod keytree;
+mod leaves;
+mod measure;
+mod migration;
 mod opening;
 mod payloads;
+mod removal;
 mod sessions;
 mod summaries;
 mod verify;

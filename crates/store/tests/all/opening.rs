@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use lacuna_store::{FORMAT, Store, StoreError, StoreOptions, VerifyOptions, guarding};
-use redb::TableDefinition;
+use redb::{ReadableDatabase, TableDefinition};
 
 use crate::journal::{Journal, key, noise, ordinary};
 
@@ -164,8 +164,13 @@ fn after_an_io_failure_everything_is_checked_and_the_mark_goes() {
     store.close().unwrap();
     // One changed byte of a payload, deep in the file: a plain open does not see it, this one does.
     let file = folder.path().join("journal.redb");
+    let needle = {
+        let db = redb::Database::open(&file).unwrap();
+        let packs: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("payloads");
+        let packs = db.begin_read().unwrap().open_table(packs).unwrap();
+        packs.get(8).unwrap().unwrap().value().to_vec()
+    };
     let mut bytes = std::fs::read(&file).unwrap();
-    let needle = noise(4, 5_000);
     let at = bytes.windows(64).position(|window| window == &needle[100..164]).unwrap();
     bytes[at] ^= 1;
     std::fs::write(&file, &bytes).unwrap();

@@ -1,5 +1,6 @@
 //! `expand`: the typed answer about whatever an address leads to.
 
+use lacuna_core::retention::outcome as standing;
 use lacuna_core::{
     Address, CommandStamp, DirectiveNo, Outcome, Principal, Purpose, Refusal, SessionKey,
     SessionState, SpanId, SpanState, tombstone_text,
@@ -138,7 +139,7 @@ impl Question {
             content_b64: None,
             offset: None,
             total_bytes: None,
-            erases_at: None,
+            erases_at: expanded.erases_at.map(|time| time.to_string()),
             tombstone: None,
             cause: None,
             directive: None,
@@ -155,7 +156,7 @@ impl Question {
         match &expanded.lookup {
             Lookup::NeverRecorded => {}
             Lookup::Directive(number, spans) => {
-                describe_directive(&mut reply, state, *number, spans, self.offset, max)?;
+                describe_directive(&mut reply, expanded, *number, spans, self.offset, max)?;
             }
             Lookup::Span(id) => {
                 let found = state.find(id).ok_or_else(|| Refusal::UnknownSpan(vec![id.clone()]))?;
@@ -163,7 +164,7 @@ impl Question {
                 if found.is_summary() && self.offset == 0 {
                     let covers = state.covers(found);
                     let covers = covers.iter().skip(self.spans_from);
-                    beside.spans = covers.map(|id| handled(state, id)).collect();
+                    beside.spans = covers.map(|id| handled(expanded, id)).collect();
                     reply.spans = Some(Vec::new());
                     if expanded.content.is_some() && self.spans_from == 0 {
                         let claims = inner.journal.claims(found).map_err(wire_error)?;
@@ -257,19 +258,20 @@ fn describe_span(
 
 fn describe_directive(
     reply: &mut ExpandReply,
-    state: &SessionState,
+    expanded: &Expanded,
     number: DirectiveNo,
     spans: &[SpanId],
     skip: u64,
     max: usize,
 ) -> Result<(), WireError> {
+    let state = &expanded.state;
     reply.directive = Some(number.to_string());
     reply.handle = Some(number.to_string());
     let Some(directive) = state.directive(number) else { return Ok(()) };
     reply.recorded_at = Some(directive.at.to_string());
     reply.status = Some(if directive.executed { "executed" } else { "rejected" }.to_owned());
     let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(spans.len());
-    let rest: Vec<HandledBody> = spans[skip..].iter().map(|id| handled(state, id)).collect();
+    let rest: Vec<HandledBody> = spans[skip..].iter().map(|id| handled(expanded, id)).collect();
     let taken = fitting(&rest, max)?;
     if taken < rest.len() {
         reply.next = Some((skip + taken) as u64);
@@ -282,12 +284,13 @@ fn describe_directive(
     Ok(())
 }
 
-fn handled(state: &SessionState, id: &SpanId) -> HandledBody {
+fn handled(expanded: &Expanded, id: &SpanId) -> HandledBody {
+    let (state, retention) = (&expanded.state, Some(&*expanded.retention));
     match state.find(id) {
         Some(span) => HandledBody {
             id: id.to_string(),
             handle: span.handle().to_string(),
-            outcome: outcome_word(state.outcome(span)),
+            outcome: outcome_word(standing(state, span, retention).0),
             tokens: span.tokens,
         },
         // A refused directive may name what was never there.

@@ -14,6 +14,8 @@ use crate::error::wire_error;
 use crate::fit::{encode, encode_within, fitting};
 use crate::work::Inner;
 
+/// Where a copy is that no external store holds.
+const JOURNAL: &str = "journal";
 /// The most that one page looks at.
 const PAGE: usize = 1_000;
 
@@ -51,17 +53,18 @@ pub(super) fn durability(
 }
 
 fn durable(span: &SpanDurability) -> DurableSpanBody {
-    let copy = span.digest.filter(|_| span.stored).map(|digest| CopyBody {
-        place: "journal".into(),
+    let copy = span.digest.zip(span.copy.as_ref()).map(|(digest, copy)| CopyBody {
+        place: copy.store.clone().unwrap_or_else(|| JOURNAL.to_owned()),
         digest: digest.to_string(),
-        verified_at: span.verified_at.map(|time| time.to_string()),
+        verified_at: copy.verified_at.map(|time| time.to_string()),
+        unanswered: copy.unanswered.clone(),
     });
     DurableSpanBody {
         id: span.span.to_string(),
         state: outcome_word(span.outcome),
         copies: copy.into_iter().collect(),
-        durable_until: None,
-        holds: Vec::new(),
+        durable_until: span.durable_until.map(|time| time.to_string()),
+        holds: span.holds.clone(),
     }
 }
 

@@ -3,6 +3,7 @@
 mod expand;
 mod explain;
 mod index;
+mod search;
 mod story;
 mod suggest;
 mod window;
@@ -10,8 +11,8 @@ mod window;
 use lacuna_core::{Outcome, SessionKey};
 use lacuna_core::{SessionState, SpanState, Storage, Timestamp};
 use lacuna_wire::session::{
-    CauseBody, DurabilityRequest, ExpandRequest, ExplainRequest, HistoryRequest, SuggestRequest,
-    TombstonesRequest, WindowRequest,
+    CauseBody, DurabilityRequest, ExpandRequest, ExplainRequest, HistoryRequest, SearchRequest,
+    SuggestRequest, TombstonesRequest, WindowRequest,
 };
 use lacuna_wire::{Code, EvidenceBody, WireError, cause_json, parse};
 use serde_json::json;
@@ -44,6 +45,10 @@ pub(crate) fn begin(call: &Call<'_>, key: SessionKey) -> Work {
         "suggest" => Box::new(move |inner| {
             let request: SuggestRequest = parse(&body)?;
             suggest::answer(inner, &key, &request, &principal, max)
+        }),
+        "search" => Box::new(move |inner| {
+            let request: SearchRequest = parse(&body)?;
+            search::answer(inner, &key, &request, max)
         }),
         "explain" => Box::new(move |inner| {
             let request: ExplainRequest = parse(&body)?;
@@ -86,8 +91,8 @@ fn cause(state: &SessionState, span: &SpanState) -> Option<CauseBody> {
             kind: "withheld".into(),
             at: span.at.to_string(),
             by: Some(span.by.to_string()),
-            directive: None,
             why: Some(reason.clone()),
+            ..CauseBody::default()
         }),
         Storage::Journal | Storage::External { .. } => None,
     }

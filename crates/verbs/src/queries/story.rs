@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use lacuna_core::event::{Event, PrunedSpan, Recorded};
 use lacuna_core::{Cause, Finding, SessionKey, SessionState, SpanId};
 use lacuna_wire::WireError;
+use lacuna_wire::retention::{policy_name, run_name};
 use lacuna_wire::session::{StoryBody, contradiction_id};
 
 use crate::error::wire_error;
@@ -138,7 +139,24 @@ fn tell(event: &Event, id: &SpanId) -> Option<(String, Option<String>)> {
                 Cause::Damage { found } => {
                     ("lost for good: its copy is damaged".to_owned(), Some(found.clone()))
                 }
+                Cause::Retention { run, policy, rule } => (
+                    format!("removed by the retention run {}", run_name(*run)),
+                    Some(format!(
+                        "rule {rule} of {} no longer kept it",
+                        policy_name(*policy).unwrap_or_default()
+                    )),
+                ),
+                Cause::Erasure { by, reason } => {
+                    (format!("erased at the request of {by}"), Some(reason.clone()))
+                }
             })
+        }
+        Event::NoticeGiven(e) => {
+            let noticed = e.spans.iter().find(|noticed| noticed.span == *id)?;
+            Some((
+                format!("its removal was announced for {}", noticed.erases_at),
+                Some(format!("rule {} of {}", noticed.rule, policy_name(e.policy)?)),
+            ))
         }
         Event::SpanRestored(e) if e.span == *id => plain("restored into the window".to_owned()),
         Event::SpanRead(e) if e.span == *id => plain(format!("read, purpose {}", e.purpose)),

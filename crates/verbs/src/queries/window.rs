@@ -187,6 +187,8 @@ fn entry(state: &SessionState, shown: &Shown, content: bool) -> EntryBody {
         _ => {
             if let (EntryKind::Span, Storage::Withheld { reason }) = (entry.kind, &span.storage) {
                 body.text = Some(withheld_text(&span.id, span.bytes, reason));
+            } else if content && shown.unreadable.is_some() {
+                body.unreadable = shown.unreadable.clone();
             } else if content && matches!(entry.kind, EntryKind::Span | EntryKind::Summary) {
                 body.content_omitted = true;
             }

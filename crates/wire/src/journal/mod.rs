@@ -97,6 +97,32 @@ pub struct StatsReply {
     pub uploads: u64,
     /// Seconds since the daemon started.
     pub uptime_seconds: u64,
+    /// What the scrub does, which reads every copy back now and then; null if there is none.
+    #[serde(default)]
+    pub scrub: Option<ScrubBody>,
+}
+
+/// How far the scrub is, and what it has found since the daemon started.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ScrubBody {
+    /// When the round that goes on began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_started: Option<String>,
+    /// The last seq that it has passed; 0 between rounds.
+    pub position: u64,
+    /// The last seq that it goes to; 0 between rounds.
+    pub end: u64,
+    /// When the last completed round began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_round_started: Option<String>,
+    /// Copies found whole.
+    pub verified: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Copies found damaged or missing, whose loss was recorded.
+    pub damaged: u64,
+    /// Copies whose store gave no answer.
+    pub unanswered: u64,
 }
 
 /// List the tenant's sessions, by name.

@@ -54,8 +54,11 @@ pub struct CopyBody {
     pub place: String,
     /// BLAKE3 of the content.
     pub digest: String,
-    /// When it was last read back whole.
+    /// When it was last read back whole, as far as is known: now, unless its store gave no answer.
     pub verified_at: Option<String>,
+    /// Set if its store gave no answer now, and why: whether the copy is there is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unanswered: Option<String>,
 }
 
 request! {

@@ -121,7 +121,7 @@ pub struct ExpandReply {
 }
 
 /// Why a span cannot be recovered.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CauseBody {
     /// `directive`, `retention`, `erasure`, `damage`; `withheld` for content never stored.
     pub kind: String,
@@ -133,6 +133,15 @@ pub struct CauseBody {
     /// Under which directive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directive: Option<String>,
+    /// By which retention run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// Under which policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
+    /// By which of its rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
     /// What was found, or the reason given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,

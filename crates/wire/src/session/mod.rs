@@ -9,6 +9,7 @@ mod notes;
 mod open;
 mod prune;
 mod restore;
+mod search;
 mod suggest;
 mod summarize;
 mod upload;
@@ -29,8 +30,9 @@ pub use notes::{
     contradiction_number,
 };
 pub use open::{CloseReply, CloseRequest, OpenReply, OpenRequest};
-pub use prune::{PruneReplyBody, PruneRequest, PrunedBody, duration_ms};
+pub use prune::{PruneReplyBody, PruneRequest, PrunedBody};
 pub use restore::{RestoreReply, RestoreRequest};
+pub use search::{MatchBody, ScannedBody, SearchReply, SearchRequest, UnsearchableBody};
 pub use suggest::{CandidateBody, SuggestReply, SuggestRequest};
 pub use summarize::{
     ClaimBody, ClaimSourceBody, FallbackBody, FindingBody, OmittedBody, SummarizeReply,

@@ -114,6 +114,9 @@ pub struct EntryBody {
     /// Set if the content does not fit into a message: read it in parts with expand.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub content_omitted: bool,
+    /// Set if the content cannot be read now, and why: its store gave no answer. It is not lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreadable: Option<String>,
     /// Tokens of the spans that it stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pruned_tokens: Option<u64>,

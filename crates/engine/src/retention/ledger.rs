@@ -1,0 +1,80 @@
+//! The tenant's ledger: its lossy commitments in the order of the journal.
+
+use lacuna_core::event::{Event, LossyCommitted};
+use lacuna_core::retention::OpenRun;
+use lacuna_core::{Cause, SessionName, Tenant, Timestamp};
+
+use crate::{EngineError, Journal};
+
+/// Events of the ledger that are read at once.
+const PAGE: usize = 1_000;
+
+/// A lossy commitment of one session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loss {
+    /// The journal position of the event.
+    pub seq: u64,
+    /// Its record time.
+    pub at: Timestamp,
+    /// The session.
+    pub session: SessionName,
+    /// What was lost, and why.
+    pub event: LossyCommitted,
+}
+
+impl Journal {
+    /// The entries of a tenant's ledger from this one on, counted from 0, at most so many: the events that
+    /// hold them, with these spans only. An entry keeps its number for ever.
+    pub fn ledger(
+        &self,
+        tenant: &Tenant,
+        from: u64,
+        entries: usize,
+    ) -> Result<Vec<Loss>, EngineError> {
+        let mut losses = Vec::new();
+        let place = self.store.ledger_entry(tenant.as_str(), from)?;
+        let Some((mut seq, skip)) = place else { return Ok(losses) };
+        let (mut left, mut skip) = (entries, usize::try_from(skip).unwrap_or(usize::MAX));
+        while left > 0 {
+            let rows = self.store.losses(tenant.as_str(), seq, PAGE.min(left))?;
+            let Some(last) = rows.last() else { break };
+            seq = last.seq.saturating_add(1);
+            for recorded in rows {
+                let Event::LossyCommitted(mut event) = recorded.event else { continue };
+                let name = self.store.session_name(recorded.session)?;
+                let Some(session) = name.map(|key| key.session) else { continue };
+                event.spans.drain(..skip.min(event.spans.len()));
+                event.spans.truncate(left);
+                (skip, left) = (0, left - event.spans.len());
+                losses.push(Loss { seq: recorded.seq, at: recorded.at, session, event });
+                if left == 0 {
+                    break;
+                }
+            }
+        }
+        Ok(losses)
+    }
+
+    /// How many spans a run has removed so far, and their bytes.
+    pub(super) fn removed_by(
+        &self,
+        tenant: &Tenant,
+        run: &OpenRun,
+    ) -> Result<(u64, u64), EngineError> {
+        let (mut spans, mut bytes, mut from) = (0, 0_u64, run.cut);
+        loop {
+            let rows = self.store.losses(tenant.as_str(), from, PAGE)?;
+            let Some(last) = rows.last() else { return Ok((spans, bytes)) };
+            from = last.seq.saturating_add(1);
+            for recorded in rows {
+                if let Event::LossyCommitted(event) = recorded.event
+                    && matches!(event.cause, Cause::Retention { run: by, .. } if by == run.run)
+                {
+                    spans += event.spans.len() as u64;
+                    let sizes = event.spans.iter().map(|span| span.bytes);
+                    bytes = bytes.saturating_add(sizes.sum());
+                }
+            }
+        }
+    }
+}
