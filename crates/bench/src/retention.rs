@@ -21,6 +21,8 @@ const SPAN_BYTES: usize = 512;
 const COMMAND: usize = 100;
 /// Spans of one session.
 const SESSION: usize = 1_000;
+/// Spans of a session to which single ones are appended.
+const LONGEST: usize = 10_000;
 /// How long appends are timed while nothing else happens.
 const IDLE: Duration = Duration::from_secs(5);
 
@@ -200,22 +202,26 @@ struct Latency {
 
 /// Appends one span after the other to a session of its own while some work is done.
 fn timed_appends(journal: &Journal, name: &str, work: impl FnOnce()) -> Result<Latency, Failure> {
-    let open = Open {
-        window_tokens: 1_000_000,
-        reserve_ppm: 150_000,
-        contract: Contract::Enforce,
-        labels: Default::default(),
-    };
-    send(journal, name, Command::Open(open))?;
     let done = AtomicBool::new(false);
     let times = std::thread::scope(|scope| {
         let appender = scope.spawn(|| {
-            let (mut times, mut seed) = (Vec::new(), 1 << 40);
+            let (mut times, mut seed, mut session) = (Vec::new(), 1 << 40, String::new());
             while !done.load(Ordering::Relaxed) {
+                // A session that filled the cache of states alone would measure that.
+                if times.len() % LONGEST == 0 {
+                    session = format!("{name}{:04}", times.len() / LONGEST);
+                    let open = Open {
+                        window_tokens: 1_000_000,
+                        reserve_ppm: 150_000,
+                        contract: Contract::Enforce,
+                        labels: Default::default(),
+                    };
+                    send(journal, &session, Command::Open(open))?;
+                }
                 let spans = vec![span(seed, "fresh")];
                 seed += 1;
                 let begun = Instant::now();
-                send(journal, name, Command::Append { spans })?;
+                send(journal, &session, Command::Append { spans })?;
                 times.push(begun.elapsed());
             }
             Ok::<_, Failure>(times)
