@@ -9,6 +9,7 @@ from officer import (
     check_gone,
     check_there,
     goes_now,
+    kinds_of,
     log,
     moment,
     outcome_of,
@@ -18,11 +19,6 @@ from officer import (
 from shapes import by_id, entry_of, span
 
 PRUNED = {"pruned": True}
-
-
-def kinds_of(events):
-    """The kinds of events, in order."""
-    return [event["kind"] for event in events]
 
 
 @check

@@ -6,6 +6,7 @@ from officer import (
     check_gone,
     check_there,
     goes_now,
+    kinds_of,
     log,
     outcome_of,
     removed,
@@ -27,11 +28,6 @@ from shapes import (
 )
 
 PRUNED = {"pruned": True}
-
-
-def kinds_of(events):
-    """The kinds of events, in order."""
-    return [event["kind"] for event in events]
 
 
 @check

@@ -169,6 +169,11 @@ async def check_there(session, name, content=None):
     return reply
 
 
+def kinds_of(events):
+    """The kinds of events, in order."""
+    return [event["kind"] for event in events]
+
+
 def tombstones_in(window):
     """The spans for which tombstones stand in a window."""
     entries = [entry for entry in window["entries"] if entry["kind"] == "tombstone"]
