@@ -23,6 +23,7 @@ mod reader;
 
 mod journal;
 mod questions;
+mod receipt;
 mod search;
 mod stats;
 
@@ -33,6 +34,7 @@ pub use external::{Ask, ExternalStore, FolderStore, Found, Stores, Through, Unre
 pub use journal::{Closed, Journal};
 pub use lacuna_store::{BackupReport, Fault, Head, StoreError, VerifyOptions, VerifyReport};
 pub use options::Options;
+pub use receipt::{ReceiptRequest, Sender};
 pub use request::{Callback, Done, Request};
 pub use retention::{
     Erased, Loss, Plan, PlannedSession, PlannedSpan, RetentionClock, RunLimit, RunRequest,
