@@ -28,6 +28,9 @@ mod kill;
 mod terminate;
 
 mod feed;
+mod feed_bounds;
+mod feed_chaos;
+mod feed_faults;
 
 mod outside;
 mod permissions;
