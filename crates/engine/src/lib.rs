@@ -32,7 +32,9 @@ pub use clock::{Clock, system_clock};
 pub use error::EngineError;
 pub use external::{Ask, ExternalStore, FolderStore, Found, Stores, Through, Unread};
 pub use journal::{Closed, Journal};
-pub use lacuna_store::{BackupReport, Fault, Head, StoreError, VerifyOptions, VerifyReport};
+pub use lacuna_store::{
+    BackupReport, Fault, Head, StoreError, VerifyOptions, VerifyReport, Walked, step_taken,
+};
 pub use options::Options;
 pub use receipt::{ReceiptRequest, Sender};
 pub use request::{Callback, Done, Request};
