@@ -24,4 +24,4 @@ pub use event::{decode_event, encode_event, event_hash, peek_session};
 pub use pack::{Pack, PackBuilder, PackHeader};
 pub use registry::{KINDS, Kind};
 pub use seal::Seal;
-pub use snapshot::{SNAPSHOT_FORMAT, decode_snapshot, encode_snapshot};
+pub use snapshot::{SNAPSHOT_FORMAT, StoredSnapshot, decode_snapshot, encode_snapshot};

@@ -61,7 +61,8 @@ pub use stand_in::{
     replaced_text, shared_stub_text, stub_text, tombstone_text, unreadable_text, withheld_text,
 };
 pub use state::{
-    DirectiveState, Entry, EntryKind, Outcome, SessionState, SpanIndex, SpanState, Tombstone,
+    DirectiveState, Entry, EntryKind, Extent, Grown, Outcome, Rest, SessionState, SpanIndex,
+    SpanState, Tombstone,
 };
 pub use suggest::{Candidate, candidates};
 pub use time::{InvalidTime, Timestamp};

@@ -193,8 +193,11 @@ impl Journal {
         version: u64,
         time: Timestamp,
     ) -> Result<Arc<SessionState>, EngineError> {
-        self.state(key)?;
-        let state = self.reader.state_at(key, Moment { version, time })?;
+        let newest = self.state(key)?;
+        if version >= newest.version && time >= newest.at {
+            return Ok(newest);
+        }
+        let state = self.reader.state_at(&newest, Moment { version, time })?;
         state.ok_or_else(|| {
             Refusal::BadRequest("the session was not open yet at that moment".into()).into()
         })

@@ -67,13 +67,13 @@ impl Reader {
         Ok(Some(state))
     }
 
-    /// The state of a session at a moment of its past.
+    /// The state of a session at a moment of its past, for who has a later one of it.
     pub(crate) fn state_at(
         &self,
-        key: &SessionKey,
+        later: &SessionState,
         moment: Moment,
     ) -> Result<Option<Arc<SessionState>>, StoreError> {
-        let Some(number) = self.store.session(key)? else { return Ok(None) };
-        Ok(self.store.load_at(number, moment.version, moment.time)?.map(Arc::new))
+        let found = self.store.load_earlier(later, moment.version, moment.time)?;
+        Ok(found.map(Arc::new))
     }
 }

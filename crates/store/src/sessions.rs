@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use lacuna_codec::{Block, decode_event, decode_snapshot, peek_session};
+use lacuna_codec::{Block, decode_event, peek_session};
 use lacuna_core::{Digest, Event, Recorded, SessionKey, SessionNo, SessionState, Timestamp};
 use redb::ReadTransaction;
 
 use crate::StoreError;
 use crate::open::{Store, defensively};
-use crate::tables::{EVENTS, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
+use crate::snapshots::{Anchors, nearest};
+use crate::tables::{EVENTS, SESSION_BLOCKS, SESSIONS};
 
 impl Store {
     /// The number of the session of this name, if one was ever opened.
@@ -51,22 +52,52 @@ impl Store {
         })
     }
 
-    /// The state of a session at its newest version, from its snapshot and the events behind it.
+    /// The state of a session at its newest version, from its snapshots and the events behind them.
     pub fn load(&self, session: SessionNo) -> Result<Option<SessionState>, StoreError> {
-        self.load_at(session, u64::MAX, Timestamp(u64::MAX))
+        Ok(self.load_anchored(session)?.map(|(state, _)| state))
     }
 
-    /// The state of a session at a version or the last one before it, not later than a time.
+    /// The same, and where its next snapshot belongs.
+    pub fn load_anchored(
+        &self,
+        session: SessionNo,
+    ) -> Result<Option<(SessionState, Anchors)>, StoreError> {
+        self.fold_to(session, u64::MAX, Timestamp(u64::MAX), None)
+    }
+
+    /// The state of a session at a version or the last one before it, not later than a time. Costs
+    /// reading what the session has gained up to the nearest snapshot, and folding from there.
     pub fn load_at(
         &self,
         session: SessionNo,
         version: u64,
         time: Timestamp,
     ) -> Result<Option<SessionState>, StoreError> {
+        Ok(self.fold_to(session, version, time, None)?.map(|(state, _)| state))
+    }
+
+    /// The same for who has a later state of the session: costs folding from the nearest snapshot.
+    pub fn load_earlier(
+        &self,
+        later: &SessionState,
+        version: u64,
+        time: Timestamp,
+    ) -> Result<Option<SessionState>, StoreError> {
+        let found = self.fold_to(later.number, version, time, Some(later))?;
+        Ok(found.map(|(state, _)| state))
+    }
+
+    fn fold_to(
+        &self,
+        session: SessionNo,
+        version: u64,
+        time: Timestamp,
+        later: Option<&SessionState>,
+    ) -> Result<Option<(SessionState, Anchors)>, StoreError> {
         defensively(|| {
             let read = self.db.begin_read()?;
-            let mut state = latest_snapshot(&read, session, version)?.filter(|s| s.at <= time);
-            let from = state.as_ref().map_or(1, |state| state.version + 1);
+            let (mut state, anchors) = nearest(&read, session, version, time, later)?.unzip();
+            let from = state.as_ref().map_or(1, |state: &SessionState| state.version + 1);
             each_event(&read, session, from, |recorded| {
                 if recorded.version > version || recorded.at > time {
                     return Ok(false);
@@ -74,7 +105,7 @@ impl Store {
                 fold(&mut state, &recorded)?;
                 Ok(recorded.version < version)
             })?;
-            Ok(state)
+            Ok(state.map(|state| (state, anchors.unwrap_or_default())))
         })
     }
 
@@ -162,25 +193,6 @@ fn follows(recorded: &Recorded, version: u64, hash: Option<Digest>) -> Result<()
 
 fn damaged(recorded: &Recorded, why: &str) -> StoreError {
     StoreError::Damaged(format!("session {}: {why}", recorded.session.0))
-}
-
-fn latest_snapshot(
-    read: &ReadTransaction,
-    session: SessionNo,
-    version: u64,
-) -> Result<Option<SessionState>, StoreError> {
-    let table = read.open_table(SNAPSHOTS)?;
-    let newest = table.range((session.0, 0)..=(session.0, version))?.next_back().transpose()?;
-    let Some((key, value)) = newest else { return Ok(None) };
-    let (_, version) = key.value();
-    match decode_snapshot(value.value()) {
-        // One that is filed under another name than its own is no shortcut to anything.
-        Ok(state) => Ok(state.filter(|s| s.number == session && s.version == version)),
-        Err(error) => {
-            tracing::warn!(session = session.0, %error, "a snapshot is damaged; folding instead");
-            Ok(None)
-        }
-    }
 }
 
 /// The newest version at which a block of this session begins.

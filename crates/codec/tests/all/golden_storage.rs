@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use lacuna_codec::{
     Block, BlockBuilder, Pack, PackBuilder, PackHeader, SNAPSHOT_FORMAT, Seal, block_hash,
-    decode_claims, decode_snapshot, encode_claims, encode_snapshot,
+    decode_claims, decode_snapshot, encode_claims,
 };
 use lacuna_core::{Claim, ClaimOrigin, ClaimSource, Digest, Event, Recorded};
 use serde_json::{Value, json};
@@ -199,7 +199,7 @@ fn golden_encrypted_packs_are_read() {
 #[test]
 fn a_golden_snapshot_is_read() {
     let expected = snapshots::ordinary();
-    let encoded = encode_snapshot(&expected).unwrap();
+    let encoded = snapshots::encode_snapshot(&expected).unwrap();
     let name = format!("snapshot.v{SNAPSHOT_FORMAT}.1");
     let read = |stored: &[u8]| {
         json::state(&decode_snapshot(stored).unwrap().expect("it is of this release's format"))
