@@ -2,11 +2,11 @@
 
 use lacuna_wire::session::{
     AppendReply, AppendRequest, AuditReplyBody, AuditRequest, CloseReply, CloseRequest,
-    ContradictReply, ContradictRequest, DurabilityReply, DurabilityRequest, ExpandReply,
-    ExpandRequest, ExplainReply, ExplainRequest, HistoryReply, HistoryRequest, OpenReply,
-    OpenRequest, PruneReplyBody, PruneRequest, ResolveRequest, RestoreReply, RestoreRequest,
-    SearchReply, SearchRequest, SuggestReply, SuggestRequest, SummarizeReply, SummarizeRequest,
-    TombstonesReply, TombstonesRequest, VersionReply, WindowReply, WindowRequest,
+    ContradictReply, ContradictRequest, DiffReply, DiffRequest, DurabilityReply, DurabilityRequest,
+    ExpandReply, ExpandRequest, ExplainReply, ExplainRequest, HistoryReply, HistoryRequest,
+    OpenReply, OpenRequest, PruneReplyBody, PruneRequest, ResolveRequest, RestoreReply,
+    RestoreRequest, SearchReply, SearchRequest, SuggestReply, SuggestRequest, SummarizeReply,
+    SummarizeRequest, TombstonesReply, TombstonesRequest, VersionReply, WindowReply, WindowRequest,
 };
 
 use crate::{ClientError, Session};
@@ -76,6 +76,8 @@ questions! {
     durability("durability"): DurabilityRequest => DurabilityReply;
     /// Reads the tombstone ledger.
     tombstones("tombstones"): TombstonesRequest => TombstonesReply;
+    /// Asks what is different between two moments.
+    diff("diff"): DiffRequest => DiffReply;
     /// Reads events.
     history("history"): HistoryRequest => HistoryReply;
 }

@@ -21,18 +21,24 @@ mod writer;
 mod answers;
 mod reader;
 
+mod diff;
 mod journal;
+mod past;
 mod questions;
 mod search;
 mod stats;
 
 pub use answers::{CopyAt, Expanded, Lookup, Slice, SpanDurability, SummaryAccount};
 pub use clock::{Clock, system_clock};
+pub use diff::{Change, Stood};
 pub use error::EngineError;
 pub use external::{Ask, ExternalStore, FolderStore, Found, Stores, Through, Unread};
 pub use journal::{Closed, Journal};
-pub use lacuna_store::{BackupReport, Fault, Head, StoreError, VerifyOptions, VerifyReport};
+pub use lacuna_store::{
+    BackupReport, Fault, Head, Moment, StoreError, VerifyOptions, VerifyReport,
+};
 pub use options::Options;
+pub use past::Then;
 pub use request::{Callback, Done, Request};
 pub use retention::{
     Erased, Loss, Plan, PlannedSession, PlannedSpan, RetentionClock, RunLimit, RunRequest,

@@ -37,6 +37,7 @@ pub use ledger::Loss;
 pub use open::{Head, Store, StoreOptions, guarding};
 pub use payloads::{PayloadReader, Stored};
 pub use removal::{KeysDestroyed, Removal};
+pub use sessions::Moment;
 pub use snapshots::{Anchors, Snapshot};
 pub use stats::StoreStats;
 pub use steps::{CRASH_AT, STEPS, at_each_step, step_taken};

@@ -2,14 +2,52 @@
 
 use std::sync::Arc;
 
-use lacuna_codec::{Block, decode_event, peek_session};
-use lacuna_core::{Digest, Event, Recorded, SessionKey, SessionNo, SessionState, Timestamp};
+use lacuna_codec::{Block, NameSeeker, decode_event, peek_session};
+use lacuna_core::{
+    Digest, Event, Recorded, SessionKey, SessionNo, SessionState, SpanId, Timestamp,
+};
 use redb::ReadTransaction;
 
 use crate::StoreError;
 use crate::open::{Store, defensively};
 use crate::snapshots::{Anchors, nearest};
 use crate::tables::{EVENTS, SESSION_BLOCKS, SESSIONS};
+
+/// A moment of a session's past: everything that is within all three bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// The last version.
+    pub version: u64,
+    /// The last journal position.
+    pub seq: u64,
+    /// The last record time.
+    pub time: Timestamp,
+}
+
+impl Moment {
+    /// Where nothing is left out.
+    pub const NOW: Self = Self { version: u64::MAX, seq: u64::MAX, time: Timestamp(u64::MAX) };
+
+    /// Just after this version.
+    pub fn version(version: u64) -> Self {
+        Self { version, ..Self::NOW }
+    }
+
+    /// Just after this journal position.
+    pub fn seq(seq: u64) -> Self {
+        Self { seq, ..Self::NOW }
+    }
+
+    /// At the end of this millisecond.
+    pub fn time(time: Timestamp) -> Self {
+        Self { time, ..Self::NOW }
+    }
+
+    /// Whether a state has nothing beyond it.
+    pub fn holds(&self, state: &SessionState) -> bool {
+        state.version <= self.version && state.seq <= self.seq && state.at <= self.time
+    }
+}
 
 impl Store {
     /// The number of the session of this name, if one was ever opened.
@@ -62,7 +100,7 @@ impl Store {
         &self,
         session: SessionNo,
     ) -> Result<Option<(SessionState, Anchors)>, StoreError> {
-        self.fold_to(session, u64::MAX, Timestamp(u64::MAX), None)
+        self.fold_to(session, Moment::NOW, None)
     }
 
     /// The state of a session at a version or the last one before it, not later than a time. Costs
@@ -73,37 +111,40 @@ impl Store {
         version: u64,
         time: Timestamp,
     ) -> Result<Option<SessionState>, StoreError> {
-        Ok(self.fold_to(session, version, time, None)?.map(|(state, _)| state))
+        let until = Moment { version, time, ..Moment::NOW };
+        Ok(self.fold_to(session, until, None)?.map(|(state, _)| state))
     }
 
-    /// The same for who has a later state of the session: costs folding from the nearest snapshot.
+    /// The last state within a moment, for who has a later one of the session: costs folding from the
+    /// nearest snapshot.
     pub fn load_earlier(
         &self,
         later: &SessionState,
-        version: u64,
-        time: Timestamp,
+        until: Moment,
     ) -> Result<Option<SessionState>, StoreError> {
-        let found = self.fold_to(later.number, version, time, Some(later))?;
+        let found = self.fold_to(later.number, until, Some(later))?;
         Ok(found.map(|(state, _)| state))
     }
 
     fn fold_to(
         &self,
         session: SessionNo,
-        version: u64,
-        time: Timestamp,
+        until: Moment,
         later: Option<&SessionState>,
     ) -> Result<Option<(SessionState, Anchors)>, StoreError> {
         defensively(|| {
             let read = self.db.begin_read()?;
-            let (mut state, anchors) = nearest(&read, session, version, time, later)?.unzip();
+            let (mut state, anchors) = nearest(&read, session, until, later)?.unzip();
             let from = state.as_ref().map_or(1, |state: &SessionState| state.version + 1);
             each_event(&read, session, from, |recorded| {
-                if recorded.version > version || recorded.at > time {
+                let beyond = recorded.version > until.version
+                    || recorded.seq > until.seq
+                    || recorded.at > until.time;
+                if beyond {
                     return Ok(false);
                 }
                 fold(&mut state, &recorded)?;
-                Ok(recorded.version < version)
+                Ok(recorded.version < until.version)
             })?;
             Ok(state.map(|state| (state, anchors.unwrap_or_default())))
         })
@@ -127,6 +168,32 @@ impl Store {
                 Ok(true)
             })?;
             Ok(changed)
+        })
+    }
+
+    /// The events of a session up to a version that may name a span, and those that settle
+    /// contradictions. The others are passed over as they are stored, without being decoded.
+    pub fn naming(
+        &self,
+        session: SessionNo,
+        span: &SpanId,
+        until: u64,
+    ) -> Result<Vec<Recorded>, StoreError> {
+        let seeker = NameSeeker::new(span);
+        defensively(|| {
+            let read = self.db.begin_read()?;
+            let mut found = Vec::new();
+            each_stored(&read, session, 1, |stored| {
+                if seeker.may_be_in(stored) {
+                    let recorded = decode_event(stored)?;
+                    if recorded.version > until {
+                        return Ok(false);
+                    }
+                    found.push(recorded);
+                }
+                Ok(true)
+            })?;
+            Ok(found)
         })
     }
 
@@ -209,6 +276,19 @@ pub(crate) fn each_event(
     from: u64,
     mut each: impl FnMut(Recorded) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
+    each_stored(read, session, from, |stored| {
+        let recorded = decode_event(stored)?;
+        Ok(recorded.version < from || each(recorded)?)
+    })
+}
+
+/// The same with the events as they are stored, from the block on in which that version stands.
+fn each_stored(
+    read: &ReadTransaction,
+    session: SessionNo,
+    from: u64,
+    mut each: impl FnMut(&[u8]) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
     let index = read.open_table(SESSION_BLOCKS)?;
     let events = read.open_table(EVENTS)?;
     let begin = index
@@ -227,8 +307,7 @@ pub(crate) fn each_event(
             if peek_session(stored) != Some(session) {
                 continue;
             }
-            let recorded = decode_event(stored)?;
-            if recorded.version >= from && !each(recorded)? {
+            if !each(stored)? {
                 return Ok(());
             }
         }

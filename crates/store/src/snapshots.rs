@@ -9,11 +9,12 @@
 //! ```
 
 use lacuna_codec::{CodecError, StoredSnapshot, encode_snapshot};
-use lacuna_core::{Extent, Grown, SessionNo, SessionState, Timestamp};
+use lacuna_core::{Extent, Grown, SessionNo, SessionState};
 use redb::{ReadOnlyTable, ReadTransaction, WriteTransaction};
 
 use crate::StoreError;
 use crate::open::{Store, defensively};
+use crate::sessions::Moment;
 use crate::tables::SNAPSHOTS;
 
 /// Events between two snapshots that are kept: the least, and the most.
@@ -135,30 +136,28 @@ pub(crate) fn put(write: &WriteTransaction, snapshots: &[Snapshot]) -> Result<()
     Ok(())
 }
 
-/// The state of the nearest snapshot at a version or before it, not later than a time, and where the
-/// next one belongs. What only grows is taken from a later state of the session where one is given.
+/// The state of the nearest snapshot within a moment, and where the next one belongs. What only grows is taken from a later state of the session where one is given.
 pub(crate) fn nearest(
     read: &ReadTransaction,
     session: SessionNo,
-    version: u64,
-    time: Timestamp,
+    until: Moment,
     later: Option<&SessionState>,
 ) -> Result<Option<(SessionState, Anchors)>, StoreError> {
     let table = read.open_table(SNAPSHOTS)?;
-    for row in table.range((session.0, 0)..=(session.0, version))?.rev() {
+    for row in table.range((session.0, 0)..=(session.0, until.version))?.rev() {
         let (key, value) = row?;
         let filed = key.value().1;
         let found = StoredSnapshot::read(value.value()).and_then(|snapshot| match snapshot {
             // One that is filed under another name than its own is no shortcut to anything.
             Some(s) if s.session != session || s.extent.version != filed => Ok(None),
-            Some(s) if s.at > time => Ok(None),
+            Some(s) if s.at > until.time => Ok(None),
             Some(s) => Ok(open(&table, &s, later)?.map(|state| (state, Anchors::behind(&s)))),
             // Of another format.
             None => Ok(None),
         });
         match found {
-            Ok(Some(found)) => return Ok(Some(found)),
-            Ok(None) => {}
+            Ok(Some(found)) if until.holds(&found.0) => return Ok(Some(found)),
+            Ok(_) => {}
             Err(error) => {
                 tracing::warn!(session = session.0, version = filed, %error, "a snapshot is damaged; an older one is used, or none");
             }

@@ -51,6 +51,8 @@ pub struct VerifyReport {
     pub payload_bytes: u64,
     /// Snapshots compared with the fold of their events.
     pub snapshots: u64,
+    /// Bytes of them.
+    pub snapshot_bytes: u64,
     /// What is wrong.
     pub faults: Vec<Fault>,
 }
@@ -403,6 +405,7 @@ impl<'a> Check<'a> {
             Some(Err(_)) | None => false,
         };
         self.report.snapshots += 1;
+        self.report.snapshot_bytes += stored.map_or(0, |stored| stored.len() as u64);
         if !same {
             let what =
                 format!("the snapshot of session {} at {version} is not its fold", session.0);

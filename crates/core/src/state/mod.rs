@@ -2,6 +2,7 @@
 //! tombstone ledger and the directives are views of it.
 
 mod evolve;
+mod form;
 mod joined;
 mod known;
 mod parts;
@@ -20,6 +21,7 @@ use crate::{
     TokensFrom,
 };
 
+pub use form::Form;
 pub use parts::{Extent, Grown, Rest};
 pub use window::{Entry, EntryKind};
 pub(crate) use window::{Key, Plan, Slot};

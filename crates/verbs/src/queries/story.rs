@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lacuna_core::event::{Event, PrunedSpan, Recorded};
-use lacuna_core::{Cause, Finding, SessionKey, SessionState, SpanId};
+use lacuna_core::{Cause, Finding, SessionState, SpanId};
 use lacuna_wire::WireError;
 use lacuna_wire::retention::{policy_name, run_name};
 use lacuna_wire::session::{StoryBody, contradiction_id};
@@ -11,33 +11,50 @@ use lacuna_wire::session::{StoryBody, contradiction_id};
 use crate::error::wire_error;
 use crate::work::Inner;
 
-/// Events read at a time.
-const PAGE: usize = 4_096;
-
 /// Every event of the session that concerns the span, told from its side.
 pub(super) fn story(
     inner: &Inner,
-    key: &SessionKey,
     state: &SessionState,
     id: &SpanId,
 ) -> Result<Vec<StoryBody>, WireError> {
-    let mut story = Vec::new();
     let mut contradictions = BTreeMap::new();
-    let mut from = 1;
-    while from <= state.version {
-        let events = inner.journal.history(key, from, PAGE).map_err(wire_error)?;
-        let Some(last) = events.last() else { break };
-        from = last.version + 1;
-        let until = events.iter().take_while(|recorded| recorded.version <= state.version);
-        story.extend(until.filter_map(|recorded| entry(recorded, id, &mut contradictions)));
+    let events = inner.journal.naming(state, id).map_err(wire_error)?;
+    let mut story: Vec<StoryBody> =
+        events.iter().filter_map(|recorded| entry(recorded, id, &mut contradictions)).collect();
+    if state.find(id).is_none() {
+        story.push(StoryBody {
+            version: state.version,
+            at: state.at.to_string(),
+            by: RUNTIME.to_owned(),
+            what: "never recorded".to_owned(),
+            why: Some(format!(
+                "none of the {} spans that the session has recorded up to here is of this name",
+                state.spans().len()
+            )),
+        });
     }
     Ok(story)
+}
+
+/// The runtime's own name.
+const RUNTIME: &str = "lacuna";
+
+/// An event of which nothing is to be told from the span's side but that it happened.
+pub(super) fn bare(recorded: &Recorded) -> StoryBody {
+    StoryBody {
+        version: recorded.version,
+        at: recorded.at.to_string(),
+        by: recorded.principal.to_string(),
+        what: format!("{} beside it", recorded.event.kind()),
+        why: None,
+    }
 }
 
 /// Contradictions that concern the span: their numbers, and what it is said to contradict.
 type Contradictions = BTreeMap<u32, SpanId>;
 
-fn entry(
+/// An event told from a span's side; none if it does not concern the span.
+pub(super) fn entry(
     recorded: &Recorded,
     id: &SpanId,
     contradictions: &mut Contradictions,
