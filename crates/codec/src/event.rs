@@ -86,6 +86,12 @@ pub fn peek_session(stored: &[u8]) -> Option<SessionNo> {
     Some(SessionNo(u64::from_le_bytes(bytes.try_into().ok()?)))
 }
 
+/// The version in an event's stored form, without decoding the rest.
+pub fn peek_version(stored: &[u8]) -> Option<u64> {
+    let bytes = stored.get(16..24)?;
+    Some(u64::from_le_bytes(bytes.try_into().ok()?))
+}
+
 /// Tells without decoding which stored events cannot name a span.
 #[derive(Debug)]
 pub struct NameSeeker {

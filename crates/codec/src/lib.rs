@@ -20,7 +20,7 @@ mod snapshot;
 pub use block::{Block, BlockBuilder, block_hash};
 pub use body::{decode_claims, encode_claims};
 pub use error::CodecError;
-pub use event::{NameSeeker, decode_event, encode_event, event_hash, peek_session};
+pub use event::{NameSeeker, decode_event, encode_event, event_hash, peek_session, peek_version};
 pub use pack::{Pack, PackBuilder, PackHeader};
 pub use registry::{KINDS, Kind};
 pub use seal::Seal;

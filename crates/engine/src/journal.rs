@@ -10,7 +10,7 @@ use crossbeam_channel::{Sender, bounded};
 use lacuna_core::retention::STREAM;
 use lacuna_core::{
     Command, CommandStamp, Limits, Principal, Purpose, Recorded, Refusal, Reply, SessionKey,
-    SessionState, SpanId, Tenant, Timestamp,
+    SessionNo, SessionState, SpanId, Tenant, Timestamp,
 };
 use lacuna_store::{BackupReport, Head, Store, StoreError, VerifyOptions, VerifyReport};
 
@@ -208,7 +208,8 @@ impl Journal {
         Ok(done.again)
     }
 
-    /// Up to `limit` of a session's events from a version on.
+    /// Up to `limit` of the events of a session's history from a version on: a fork's begins with those of
+    /// the session that it was forked from.
     pub fn history(
         &self,
         key: &SessionKey,
@@ -218,6 +219,11 @@ impl Journal {
         let number = self.store.session(key)?;
         let number = number.ok_or_else(|| Refusal::UnknownSession(key.to_string()))?;
         Ok(self.store.history(number, from_version, limit)?)
+    }
+
+    /// The name of the session of this number; none if there is none.
+    pub fn session_name(&self, session: SessionNo) -> Result<Option<SessionKey>, EngineError> {
+        Ok(self.store.session_name(session)?)
     }
 
     /// The names of a tenant's sessions behind `after`, in order, at most `limit`.

@@ -25,6 +25,7 @@ mod diff;
 mod journal;
 mod past;
 mod questions;
+mod receipt;
 mod search;
 mod stats;
 
@@ -39,6 +40,7 @@ pub use lacuna_store::{
 };
 pub use options::Options;
 pub use past::Then;
+pub use receipt::{ReceiptRequest, Sender};
 pub use request::{Callback, Done, Request};
 pub use retention::{
     Erased, Loss, Plan, PlannedSession, PlannedSpan, RetentionClock, RunLimit, RunRequest,

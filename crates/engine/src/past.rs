@@ -26,7 +26,8 @@ pub struct Then {
 }
 
 impl Journal {
-    /// A session's last state within a moment.
+    /// A session's last state within a moment. Of what a fork shares with another session it is that
+    /// session's.
     pub fn state_until(
         &self,
         key: &SessionKey,
@@ -36,10 +37,30 @@ impl Journal {
         if until.holds(&newest) {
             return Ok(newest);
         }
+        // What a fork shares with the session that it was forked from is that one's past.
+        if let Some(fork) = newest.forked_from()
+            && (until.version <= fork.at
+                || until.time < newest.opened_at
+                || until.seq < newest.number.0)
+        {
+            let shared = Moment { version: until.version.min(fork.at), ..until };
+            return self.state_until(&fork.parent, shared);
+        }
         let state = self.store.load_earlier(&newest, until)?;
         state.map(Arc::new).ok_or_else(|| {
             Refusal::BadRequest("the session was not open yet at that moment".into()).into()
         })
+    }
+
+    /// A session's state at a version or time of its past; at the version before it, where nothing
+    /// happened just then.
+    pub fn state_at(
+        &self,
+        key: &SessionKey,
+        version: u64,
+        time: Timestamp,
+    ) -> Result<Arc<SessionState>, EngineError> {
+        self.state_until(key, Moment { version, time, ..Moment::NOW })
     }
 
     /// A session and the tenant's retention at a moment. A moment that names no time ends with the

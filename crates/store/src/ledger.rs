@@ -142,6 +142,7 @@ fn opened(read: &ReadTransaction, session: SessionNo) -> Result<Option<SessionKe
     let block = Block::open(row?.1.value())?;
     Ok(match event_of(&block, session.0)?.event {
         Event::SessionOpened(event) => Some(event.key),
+        Event::SessionForked(event) => Some(event.key),
         _ => None,
     })
 }
@@ -173,6 +174,9 @@ pub(crate) fn fill(db: &Guarded) -> Result<(), StoreError> {
             let recorded = recorded?;
             match recorded.event {
                 Event::SessionOpened(event) => {
+                    tenants.insert(recorded.session, event.key.tenant);
+                }
+                Event::SessionForked(event) => {
                     tenants.insert(recorded.session, event.key.tenant);
                 }
                 Event::LossyCommitted(event) => {

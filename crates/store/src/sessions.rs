@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use lacuna_codec::{Block, NameSeeker, decode_event, peek_session};
+use lacuna_codec::{Block, NameSeeker, decode_event, peek_session, peek_version};
 use lacuna_core::{
     Digest, Event, Recorded, SessionKey, SessionNo, SessionState, SpanId, Timestamp,
 };
 use redb::ReadTransaction;
 
 use crate::StoreError;
+use crate::forks::{self, Part};
 use crate::open::{Store, defensively};
 use crate::snapshots::{Anchors, nearest};
 use crate::tables::{EVENTS, SESSION_BLOCKS, SESSIONS};
@@ -134,7 +135,7 @@ impl Store {
     ) -> Result<Option<(SessionState, Anchors)>, StoreError> {
         defensively(|| {
             let read = self.db.begin_read()?;
-            let (mut state, anchors) = nearest(&read, session, until, later)?.unzip();
+            let (mut state, anchors) = nearest(&read, session, until, later)?;
             let from = state.as_ref().map_or(1, |state: &SessionState| state.version + 1);
             each_event(&read, session, from, |recorded| {
                 let beyond = recorded.version > until.version
@@ -146,7 +147,7 @@ impl Store {
                 fold(&mut state, &recorded)?;
                 Ok(recorded.version < until.version)
             })?;
-            Ok(state.map(|state| (state, anchors.unwrap_or_default())))
+            Ok(state.map(|state| (state, anchors)))
         })
     }
 
@@ -237,6 +238,16 @@ pub(crate) fn fold(
             *state = SessionState::open(recorded);
         }
         None => return Err(damaged(recorded, "its first event does not open it")),
+        Some(state) if recorded.session != state.number => {
+            let Event::SessionForked(event) = &recorded.event else {
+                return Err(damaged(recorded, "it goes on from another session"));
+            };
+            if event.parent_number != state.number || event.at != state.version {
+                return Err(damaged(recorded, "it is forked from somewhere else"));
+            }
+            follows(recorded, state.version, Some(state.head))?;
+            state.evolve(recorded);
+        }
         Some(state) => {
             follows(recorded, state.version, Some(state.head))?;
             state.evolve(recorded);
@@ -269,26 +280,39 @@ fn newest_indexed(read: &ReadTransaction, session: SessionNo) -> Result<u64, Sto
     Ok(newest.map_or(0, |(key, _)| key.value().1))
 }
 
-/// Calls `each` with a session's events from a version on, until it returns false.
+/// Calls `each` with the events of a session's history from a version on, until it returns false: those of
+/// the sessions that it was forked from first.
 pub(crate) fn each_event(
     read: &ReadTransaction,
     session: SessionNo,
     from: u64,
     mut each: impl FnMut(Recorded) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
-    each_stored(read, session, from, |stored| {
-        let recorded = decode_event(stored)?;
-        Ok(recorded.version < from || each(recorded)?)
-    })
+    each_stored(read, session, from, |stored| each(decode_event(stored)?))
 }
 
-/// The same with the events as they are stored, from the block on in which that version stands.
+/// The same with the events as they are stored.
 fn each_stored(
     read: &ReadTransaction,
     session: SessionNo,
     from: u64,
     mut each: impl FnMut(&[u8]) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
+    for part in forks::lineage(read, session, from)? {
+        if !each_of(read, part, &mut each)? {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Calls `each` with the events of a part of a session's history, until it returns false; says whether it
+/// never did.
+fn each_of(
+    read: &ReadTransaction,
+    Part { session, from, to }: Part,
+    each: &mut impl FnMut(&[u8]) -> Result<bool, StoreError>,
+) -> Result<bool, StoreError> {
     let index = read.open_table(SESSION_BLOCKS)?;
     let events = read.open_table(EVENTS)?;
     let begin = index
@@ -307,10 +331,14 @@ fn each_stored(
             if peek_session(stored) != Some(session) {
                 continue;
             }
-            if !each(stored)? {
-                return Ok(());
+            let version = peek_version(stored).unwrap_or(0);
+            if version > to {
+                return Ok(true);
+            }
+            if version >= from && !each(stored)? {
+                return Ok(false);
             }
         }
     }
-    Ok(())
+    Ok(true)
 }

@@ -13,6 +13,7 @@ use lacuna_core::{Extent, Grown, SessionNo, SessionState};
 use redb::{ReadOnlyTable, ReadTransaction, WriteTransaction};
 
 use crate::StoreError;
+use crate::forks;
 use crate::open::{Store, defensively};
 use crate::sessions::Moment;
 use crate::tables::SNAPSHOTS;
@@ -58,6 +59,8 @@ pub struct Anchors {
     kept: Extent,
     /// The version of the newest.
     newest: u64,
+    /// Versions that need no snapshot of this session.
+    shared: u64,
     /// Events behind the kept one from which on another is kept.
     spacing: u64,
 }
@@ -66,9 +69,13 @@ impl Store {
     /// Where a session's next snapshot belongs, for who has its state without having loaded it.
     pub fn anchors(&self, session: SessionNo) -> Result<Anchors, StoreError> {
         defensively(|| {
-            let table = self.db.begin_read()?.open_table(SNAPSHOTS)?;
+            let read = self.db.begin_read()?;
+            let table = read.open_table(SNAPSHOTS)?;
             let newest = table.range((session.0, 0)..=(session.0, u64::MAX))?.next_back();
-            let Some((_, value)) = newest.transpose()? else { return Ok(Anchors::default()) };
+            let Some((_, value)) = newest.transpose()? else {
+                let shared = forks::parent(&read, session)?.map_or(0, |(_, at)| at);
+                return Ok(Anchors::begun(shared));
+            };
             let Ok(Some(newest)) = StoredSnapshot::read(value.value()) else {
                 return Ok(Anchors::default());
             };
@@ -81,16 +88,22 @@ impl Store {
 
 impl Default for Anchors {
     fn default() -> Self {
-        Self { kept: Extent::default(), newest: 0, spacing: NEAREST }
+        Self::begun(0)
     }
 }
 
 impl Anchors {
+    /// Of a session without snapshots that has this many versions from elsewhere: a fork shares them with
+    /// the session that it was forked from.
+    pub fn begun(shared: u64) -> Self {
+        Self { kept: Extent::default(), newest: shared, shared, spacing: NEAREST }
+    }
+
     fn behind(snapshot: &StoredSnapshot<'_>) -> Self {
         let spacing = spacing(snapshot);
         let far = snapshot.extent.version - snapshot.since.version.min(snapshot.extent.version);
         let kept = if far >= spacing { snapshot.extent } else { snapshot.since };
-        Self { kept, newest: snapshot.extent.version, spacing }
+        Self { kept, newest: snapshot.extent.version, shared: 0, spacing }
     }
 
     /// How many events a state has that no snapshot holds.
@@ -100,7 +113,7 @@ impl Anchors {
 
     /// Whether a state is so far from the last kept snapshot that another one is to be kept.
     pub fn is_due(&self, state: &SessionState) -> bool {
-        state.version.saturating_sub(self.kept.version) >= self.spacing
+        state.version.saturating_sub(self.kept.version.max(self.shared)) >= self.spacing
     }
 
     /// Encodes a state as the session's next snapshot. Those made from one set of anchors must be
@@ -136,8 +149,34 @@ pub(crate) fn put(write: &WriteTransaction, snapshots: &[Snapshot]) -> Result<()
     Ok(())
 }
 
-/// The state of the nearest snapshot within a moment, and where the next one belongs. What only grows is taken from a later state of the session where one is given.
+/// The state of the nearest snapshot within a moment of a session's history, its own or an ancestor's,
+/// and where its own next one belongs. What only grows is taken from a later state of the session where
+/// one is given.
 pub(crate) fn nearest(
+    read: &ReadTransaction,
+    session: SessionNo,
+    mut until: Moment,
+    later: Option<&SessionState>,
+) -> Result<(Option<SessionState>, Anchors), StoreError> {
+    let (found, own) = nearest_of(read, session, until, later)?.unzip();
+    if found.is_some() {
+        return Ok((found, own.unwrap_or_default()));
+    }
+    let mut begun = None;
+    let mut session = session;
+    // A parent is older: the way up ends.
+    while let Some((parent, at)) = forks::parent(read, session)?.filter(|(p, _)| *p < session) {
+        begun.get_or_insert(at);
+        until.version = until.version.min(at);
+        session = parent;
+        if let Some((state, _)) = nearest_of(read, session, until, later)? {
+            return Ok((Some(state), Anchors::begun(begun.unwrap_or(0))));
+        }
+    }
+    Ok((None, Anchors::begun(begun.unwrap_or(0))))
+}
+
+fn nearest_of(
     read: &ReadTransaction,
     session: SessionNo,
     until: Moment,
@@ -172,7 +211,9 @@ fn open(
     later: Option<&SessionState>,
 ) -> Result<Option<SessionState>, CodecError> {
     let rest = snapshot.rest()?;
-    if let Some(later) = later.filter(|later| later.version >= snapshot.extent.version) {
+    if let Some(later) =
+        later.filter(|l| l.number == snapshot.session && l.version >= snapshot.extent.version)
+    {
         return Ok(later.earlier(rest));
     }
     let Some(grown) = chain(table, snapshot)? else { return Ok(None) };

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::known::Known;
 use super::parts::{Extent, Fixed, Grown, Rest, Shown, StandingSummary};
 use super::{
-    DirectiveState, Key, Place, SessionState, Slot, SpanIndex, SpanState, SummaryState, Tombstone,
+    DirectiveState, Key, Place, ReceiptState, SessionState, Slot, SpanIndex, SpanState,
+    SummaryState, Tombstone,
 };
 use crate::Principal;
 
@@ -18,7 +19,7 @@ impl SessionState {
         let mut reached = Extent::default();
         let until = rest.extent;
         let (mut spans, mut known) = (Vec::with_capacity(until.spans as usize), Known::default());
-        let (mut directives, mut ledger) = (Vec::new(), Vec::new());
+        let (mut directives, mut ledger, mut receipts) = (Vec::new(), Vec::new(), Vec::new());
         known.spans = HashMap::with_capacity(until.spans as usize);
         for part in grown {
             if part.since != reached {
@@ -32,9 +33,10 @@ impl SessionState {
             }
             directives.extend(part.directives);
             ledger.extend(part.ledger);
+            receipts.extend(part.receipts);
             known.commands.extend(part.commands.into_iter().map(|(version, key)| (key, version)));
         }
-        rest.complete(spans, directives, ledger, Arc::new(known))
+        rest.complete(spans, directives, ledger, receipts, Arc::new(known))
     }
 
     /// The state of this session at an earlier version, of which this is the rest: what only grows is
@@ -50,7 +52,9 @@ impl SessionState {
         let spans = spans.map(|(span, index)| span.bare(index)).collect();
         let directives = begin(&self.directives, rest.extent.directives)?.to_vec();
         let ledger = begin(&self.ledger, rest.extent.ledger)?.to_vec();
-        rest.complete(spans, directives, ledger, Arc::clone(&self.known))
+        let until = self.receipts.partition_point(|r| r.version <= rest.extent.version);
+        let receipts = self.receipts[..until].to_vec();
+        rest.complete(spans, directives, ledger, receipts, Arc::clone(&self.known))
     }
 }
 
@@ -139,6 +143,7 @@ impl Rest {
         mut spans: Vec<SpanState>,
         directives: Vec<DirectiveState>,
         ledger: Vec<Tombstone>,
+        receipts: Vec<ReceiptState>,
         known: Arc<Known>,
     ) -> Option<SessionState> {
         let count = spans.len();
@@ -212,6 +217,8 @@ impl Rest {
             refused: self.refused,
             workers: self.workers,
             next_assigned: self.next_assigned,
+            forked_from: self.forked_from,
+            receipts,
             retention: self.retention,
             known,
         })

@@ -70,6 +70,8 @@ impl PartialEq for SessionState {
             refused,
             workers,
             next_assigned,
+            forked_from,
+            receipts,
             retention,
             known: _,
         } = self;
@@ -96,6 +98,8 @@ impl PartialEq for SessionState {
             && *refused == other.refused
             && *workers == other.workers
             && *next_assigned == other.next_assigned
+            && *forked_from == other.forked_from
+            && *receipts == other.receipts
             && *retention == other.retention
             && spans.iter().all(|span| self.index(&span.id) == other.index(&span.id))
             && self.commands_since(0) == other.commands_since(0)

@@ -2,6 +2,7 @@
 //! tombstone ledger and the directives are views of it.
 
 mod evolve;
+mod fork;
 mod form;
 mod joined;
 mod known;
@@ -21,6 +22,7 @@ use crate::{
     TokensFrom,
 };
 
+pub use fork::ForkedFrom;
 pub use form::Form;
 pub use parts::{Extent, Grown, Rest};
 pub use window::{Entry, EntryKind};
@@ -75,6 +77,10 @@ pub struct SessionState {
     pub(crate) workers: BTreeSet<Principal>,
     /// First number to try when a span id is to be assigned.
     pub(crate) next_assigned: u64,
+    /// Set for a fork.
+    pub(crate) forked_from: Option<ForkedFrom>,
+    /// What was shown to the model.
+    pub(crate) receipts: Vec<ReceiptState>,
     /// Set for a tenant's retention stream.
     pub(crate) retention: Option<std::sync::Arc<RetentionState>>,
     pub(crate) known: std::sync::Arc<known::Known>,
@@ -138,6 +144,17 @@ pub struct SpanState {
     pub(crate) slot: Option<Key>,
     /// Set for summaries.
     pub(crate) summary: Option<Box<SummaryState>>,
+}
+
+/// What a session knows of a receipt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReceiptState {
+    /// Version of the event that recorded it.
+    pub version: u64,
+    /// The version whose window was shown.
+    pub window_version: u64,
+    /// The turn.
+    pub turn: Option<u64>,
 }
 
 /// The announced removal of a span.
@@ -313,6 +330,11 @@ impl SessionState {
     /// The ledger's entry for a span.
     pub fn tombstone(&self, span: &SpanState) -> Option<&Tombstone> {
         span.loss.map(|entry| &self.ledger[entry as usize])
+    }
+
+    /// The receipts, by number from 1.
+    pub fn receipts(&self) -> &[ReceiptState] {
+        &self.receipts
     }
 
     /// The budget of the window as it stands.

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::runs::Runs;
 use super::{
-    AuditState, Contradiction, DirectiveState, Key, NoticeState, Place, Reading, SessionState,
-    Slot, SpanIndex, SummaryState, Tombstone,
+    AuditState, Contradiction, DirectiveState, ForkedFrom, Key, NoticeState, Place, Reading,
+    ReceiptState, SessionState, Slot, SpanIndex, SummaryState, Tombstone,
 };
 use crate::retention::RetentionState;
 use crate::{
@@ -52,6 +52,7 @@ pub struct Grown {
     pub(super) directives: Vec<DirectiveState>,
     pub(super) ledger: Vec<Tombstone>,
     pub(super) commands: Vec<(u64, [u8; 16])>,
+    pub(super) receipts: Vec<ReceiptState>,
 }
 
 /// What never changes of a span. Names that many spans share stand beside it.
@@ -123,6 +124,7 @@ pub struct Rest {
     pub(super) refused: BTreeMap<SpanId, SpanIndex>,
     pub(super) workers: BTreeSet<Principal>,
     pub(super) next_assigned: u64,
+    pub(super) forked_from: Option<ForkedFrom>,
     pub(super) retention: Option<Arc<RetentionState>>,
 }
 
@@ -207,6 +209,10 @@ impl SessionState {
             directives: behind(&self.directives, since.directives).to_vec(),
             ledger: behind(&self.ledger, since.ledger).to_vec(),
             commands: self.commands_since(since.version),
+            receipts: {
+                let behind = self.receipts.partition_point(|r| r.version <= since.version);
+                self.receipts[behind..].to_vec()
+            },
         }
     }
 
@@ -250,6 +256,7 @@ impl SessionState {
             refused: self.refused.clone(),
             workers: self.workers.clone(),
             next_assigned: self.next_assigned,
+            forked_from: self.forked_from.clone(),
             retention: self.retention.clone(),
         }
     }

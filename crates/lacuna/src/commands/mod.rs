@@ -11,6 +11,7 @@ mod forensics;
 mod guess;
 mod import;
 mod journal;
+mod lineage;
 mod look;
 mod policy;
 mod prune;
@@ -56,6 +57,8 @@ pub(crate) fn run(args: Args) -> Result<Exit, Failure> {
         Command::Search(args) => search::search(&context, args),
         Command::Explain(args) => forensics::explain(&context, args),
         Command::Diff(args) => diff::diff(&context, args),
+        Command::Receipt(args) => lineage::receipt(&context, args),
+        Command::Fork(args) => lineage::fork(&context, args),
         Command::Close => session::close(&context),
         Command::Policy(args) => policy::run(&context, args),
         Command::Hold(args) => policy::hold(&context, args),

@@ -1,5 +1,7 @@
 //! `durability`, `tombstones`, `history`: pages of the journal's projections.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use lacuna_core::{SessionKey, SpanId, tombstone_text};
@@ -157,10 +159,20 @@ pub(super) fn history(
     const SHORTEST: usize = 256;
     let limit = limit.min(PAGE).min(max / SHORTEST + 1);
     let recorded = inner.journal.history(key, from, limit).map_err(wire_error)?;
-    let mut events: Vec<EventBody> =
-        recorded.iter().map(|event| event_body(inner.journal.id(), key, event)).collect();
-    for event in &mut events {
-        shorten(event, max / 2)?;
+    let mut events = Vec::with_capacity(recorded.len());
+    let mut names = HashMap::new();
+    for event in &recorded {
+        // A fork's history begins with what other sessions recorded.
+        let name = match names.entry(event.session) {
+            Entry::Occupied(name) => name.into_mut(),
+            Entry::Vacant(vacant) => {
+                let name = inner.journal.session_name(event.session).map_err(wire_error)?;
+                vacant.insert(name.unwrap_or_else(|| key.clone()))
+            }
+        };
+        let mut event = event_body(inner.journal.id(), name, event);
+        shorten(&mut event, max / 2)?;
+        events.push(event);
     }
     // What was committed since the state was read is for the next page: the evidence is of this one.
     events.retain(|event| event.version <= state.version);

@@ -1,6 +1,6 @@
 //! `window`: what the model is shown, now or then.
 
-use lacuna_core::render::{self, Shown};
+use lacuna_core::render::{self, Shown, entry_digest};
 use lacuna_core::{EntryKind, SessionKey, SessionState, Storage, withheld_text};
 use lacuna_wire::session::{EntryBody, WindowReply, WindowRequest};
 use lacuna_wire::{WireError, cause_json};
@@ -119,6 +119,7 @@ fn entries(
 fn entry(state: &SessionState, shown: &Shown, content: bool) -> EntryBody {
     let entry = &shown.entry;
     let mut body = EntryBody {
+        digest: entry_digest(state, entry).to_string(),
         kind: entry.kind.word().to_owned(),
         tokens: entry.tokens,
         handle: entry.handle.clone(),
