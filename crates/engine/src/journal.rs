@@ -19,7 +19,7 @@ use crate::examine::Examining;
 use crate::external::Stores;
 use crate::intake::Intake;
 use crate::questions::damage_report;
-use crate::reader::{Moment, Reader};
+use crate::reader::Reader;
 use crate::scrub::{Progress, Scrub};
 use crate::stats::{Counters, Stats};
 use crate::writer::{Message, Writer};
@@ -183,21 +183,6 @@ impl Journal {
     pub fn state(&self, key: &SessionKey) -> Result<Arc<SessionState>, EngineError> {
         let state = self.reader.state(key)?;
         state.ok_or_else(|| Refusal::UnknownSession(key.to_string()).into())
-    }
-
-    /// A session's state at a version or time of its past; at the version before it, where nothing
-    /// happened just then.
-    pub fn state_at(
-        &self,
-        key: &SessionKey,
-        version: u64,
-        time: Timestamp,
-    ) -> Result<Arc<SessionState>, EngineError> {
-        self.state(key)?;
-        let state = self.reader.state_at(key, Moment { version, time })?;
-        state.ok_or_else(|| {
-            Refusal::BadRequest("the session was not open yet at that moment".into()).into()
-        })
     }
 
     /// Records that somebody has just read a span as evidence. Says whether this very command had

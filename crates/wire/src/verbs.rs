@@ -106,6 +106,11 @@ pub const SESSION_VERBS: &[VerbSpec] = &[
     ),
     verb::<s::HistoryRequest, s::HistoryReply>(Session, "history", "reads the session's events"),
     verb::<s::ExplainRequest, s::ExplainReply>(Session, "explain", "tells what happened to a span"),
+    verb::<s::DiffRequest, s::DiffReply>(
+        Session,
+        "diff",
+        "tells what is different between two moments, and what made it so",
+    ),
     verb::<s::ReceiptRequest, s::ReceiptReply>(
         Session,
         "receipt",

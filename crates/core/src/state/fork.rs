@@ -1,5 +1,7 @@
 //! Forks: sessions that share a past, and with it payloads.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::{SessionState, SpanIndex, SpanState};
@@ -55,7 +57,10 @@ impl SessionState {
         self.opened_at = recorded.at;
         self.closed_at = None;
         // Whoever sends commands here has sent none yet, and nobody has been told of removals.
-        self.commands.clear();
+        let known = Arc::make_mut(&mut self.known);
+        known.commands.clear();
+        // What the other session recorded since may stand for something else here.
+        known.spans.retain(|_, index| (*index as usize) < self.spans.len());
         for span in &mut self.spans {
             span.notice = None;
         }
