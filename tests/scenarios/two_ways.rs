@@ -39,6 +39,7 @@ const OF_THE_PROCESS: [&str; 13] = [
     "packs",
     // A journal that is opened directly has none.
     "scrub",
+    "feed",
 ];
 
 /// The reply without what differs between two journals that hold the same.
