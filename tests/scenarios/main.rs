@@ -31,6 +31,7 @@ mod feed;
 mod feed_bounds;
 mod feed_chaos;
 mod feed_faults;
+mod feed_said;
 
 mod outside;
 mod permissions;

@@ -24,7 +24,7 @@ const OF_THE_JOURNAL: [&str; 13] = [
     "effective_now",
 ];
 /// Figures about a process: a daemon keeps running where a command opens and closes.
-const OF_THE_PROCESS: [&str; 13] = [
+const OF_THE_PROCESS: [&str; 14] = [
     "snapshots",
     "file_bytes",
     "commits",
@@ -39,6 +39,7 @@ const OF_THE_PROCESS: [&str; 13] = [
     "packs",
     // A journal that is opened directly has none.
     "scrub",
+    "feed",
 ];
 
 /// The reply without what differs between two journals that hold the same.
