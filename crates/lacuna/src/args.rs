@@ -1,11 +1,13 @@
 //! The command line's grammar.
 
+mod broker;
 mod retention;
 
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::broker::Broker;
 pub(crate) use self::retention::{
     Erase, Evaluate, Hold, Ledger, Plan, Policy, PolicySet, Release, Run,
 };
@@ -24,12 +26,8 @@ pub(crate) struct Args {
 /// Where to, and as whom.
 #[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct Global {
-    /// Broker that the daemon is on
-    #[arg(long, global = true, env = "LACUNA_NATS", value_name = "URL", hide_env_values = true)]
-    pub(crate) nats: Option<String>,
-    /// Credentials file for the broker
-    #[arg(long, global = true, env = "LACUNA_CREDS", value_name = "FILE")]
-    pub(crate) creds: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) broker: Broker,
     /// Open this journal directly, without broker or daemon
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) journal: Option<PathBuf>,
