@@ -21,6 +21,7 @@ mod writer;
 mod answers;
 mod reader;
 
+mod follow;
 mod journal;
 mod questions;
 mod search;
@@ -30,6 +31,7 @@ pub use answers::{CopyAt, Expanded, Lookup, Slice, SpanDurability, SummaryAccoun
 pub use clock::{Clock, system_clock};
 pub use error::EngineError;
 pub use external::{Ask, ExternalStore, FolderStore, Found, Stores, Through, Unread};
+pub use follow::TenantEvents;
 pub use journal::{Closed, Journal};
 pub use lacuna_store::{BackupReport, Fault, Head, StoreError, VerifyOptions, VerifyReport};
 pub use options::Options;

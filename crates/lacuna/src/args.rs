@@ -81,6 +81,8 @@ pub(crate) enum Command {
     Tombstones,
     /// The session's events
     History(History),
+    /// Follow events as they are recorded: of a session with -s, else of the whole tenant
+    Tail(Tail),
     /// What happened to a span; of a summary also what it leaves out
     Explain(Explain),
     /// Find words in contents, or learn that they are certainly nowhere
@@ -381,6 +383,16 @@ pub(crate) struct History {
     /// The most events to show
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Tail {
+    /// Begin at this seq of the journal; 1 is its beginning [default: what comes next]
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) from: Option<u64>,
+    /// Show events of this kind only, such as notice-given; may be given more than once
+    #[arg(long = "kind", value_name = "K")]
+    pub(crate) kinds: Vec<String>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -81,6 +81,14 @@ impl Backend {
         })
     }
 
+    /// The client of a daemon on a broker, with the runtime that it runs on.
+    pub(crate) fn broker(&self) -> Option<(&Runtime, &Client)> {
+        match &self.way {
+            Way::Nats { runtime, client } => Some((runtime, client)),
+            Way::Journal { .. } => None,
+        }
+    }
+
     /// Calls a session verb and gives the reply's body.
     pub(crate) fn session_raw(
         &self,

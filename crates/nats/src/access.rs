@@ -205,16 +205,19 @@ fn certificates(file: &File<'_>) -> Result<(), ConnectError> {
 fn seed(path: &Path) -> Result<String, ConnectError> {
     let file = File::new("nkey file", path, "it must hold a user's seed, which begins with SU");
     let text = file.text()?;
-    let mut lines = text.lines().map(str::trim).filter(|line| {
-        !line.is_empty() && !line.starts_with('#') && !line.starts_with("---")
-    });
+    let mut lines = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#') && !line.starts_with("---"));
     let (Some(seed), None) = (lines.next(), lines.next()) else {
         return Err(file.bad("it does not hold one line"));
     };
     // The library's own message could repeat the seed: only ours is shown.
     match KeyPair::from_seed(seed) {
         Ok(pair) if pair.key_pair_type() == KeyPairType::User => Ok(seed.to_owned()),
-        Ok(pair) => Err(file.bad(format!("it holds a key of another kind: {:?}", pair.key_pair_type()))),
+        Ok(pair) => {
+            Err(file.bad(format!("it holds a key of another kind: {:?}", pair.key_pair_type())))
+        }
         Err(_) if KeyPair::from_public_key(seed).is_ok() => {
             Err(file.bad("it holds a public key, which proves nothing"))
         }

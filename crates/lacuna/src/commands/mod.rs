@@ -17,6 +17,7 @@ mod retention;
 mod search;
 mod session;
 mod story;
+mod tail;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -52,6 +53,7 @@ pub(crate) fn run(args: Args) -> Result<Exit, Failure> {
         Command::Durability(args) => look::durability(&context, args),
         Command::Tombstones => look::tombstones(&context),
         Command::History(args) => forensics::history(&context, &args),
+        Command::Tail(args) => tail::tail(&context, &args),
         Command::Search(args) => search::search(&context, args),
         Command::Explain(args) => forensics::explain(&context, args),
         Command::Close => session::close(&context),

@@ -6,8 +6,8 @@ use lacuna_wire::session::{
     CopyBody, DurabilityReply, DurabilityRequest, DurableSpanBody, HistoryReply, HistoryRequest,
     TombstoneBody, TombstonesReply, TombstonesRequest, span_ids,
 };
-use lacuna_wire::{EventBody, WireError, cause_json, event_body};
-use serde_json::Value;
+use lacuna_wire::{Code, EventBody, WireError, cause_json, event_body};
+use serde_json::{Value, json};
 
 use super::{expect_version, outcome_word};
 use crate::error::wire_error;
@@ -117,16 +117,41 @@ pub(super) fn history(
     // No event is shorter than this as JSON: reading more than can fit would be for nothing.
     const SHORTEST: usize = 256;
     let limit = limit.min(PAGE).min(max / SHORTEST + 1);
+    if let (Some(hash), true) = (&request.follows, from > 1) {
+        let before = inner.journal.history(key, from - 1, 1).map_err(wire_error)?;
+        if !before.first().is_some_and(|event| event.hash.to_string() == *hash) {
+            return Err(does_not_follow(&format!("version {}", from - 1)));
+        }
+    }
     let recorded = inner.journal.history(key, from, limit).map_err(wire_error)?;
     let mut events: Vec<EventBody> =
         recorded.iter().map(|event| event_body(inner.journal.id(), key, event)).collect();
-    for event in &mut events {
-        shorten(event, max / 2)?;
-    }
-    let taken = fitting(&events, max)?;
-    events.truncate(taken);
+    fit_events(&mut events, max)?;
     let next_version = events.last().map_or(from, |event| event.version + 1);
     encode_within(&HistoryReply { events, next_version }, max)
+}
+
+/// The refusal to go on behind an event that is not there as it was read.
+pub(crate) fn does_not_follow(place: &str) -> WireError {
+    WireError::new(
+        Code::VersionConflict,
+        format!(
+            "the journal does not hold {place} as it was read: it was restored from an older copy, or is \
+             another one; read it anew from the beginning"
+        ),
+    )
+    .with(json!({ "follows": false }))
+}
+
+/// Leaves of these events as many as a reply of at most this many bytes takes, at least one; one that
+/// is longer by itself is shortened.
+pub(crate) fn fit_events(events: &mut Vec<EventBody>, max: usize) -> Result<(), WireError> {
+    for event in events.iter_mut() {
+        shorten(event, max / 2)?;
+    }
+    let taken = fitting(events, max)?;
+    events.truncate(taken);
+    Ok(())
 }
 
 /// Shortens the lists of an event over thousands of spans until it fits, and says how much is left

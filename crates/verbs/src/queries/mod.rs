@@ -8,6 +8,8 @@ mod story;
 mod suggest;
 mod window;
 
+pub(crate) use self::index::{does_not_follow, fit_events};
+
 use lacuna_core::{Outcome, SessionKey};
 use lacuna_core::{SessionState, SpanState, Storage, Timestamp};
 use lacuna_wire::session::{
