@@ -23,6 +23,7 @@ mod refused_starts;
 mod small_broker;
 
 mod away;
+mod following;
 mod interrupted;
 mod kill;
 mod terminate;
@@ -30,6 +31,7 @@ mod terminate;
 mod outside;
 mod permissions;
 mod scrub;
+mod secured;
 mod service;
 
 mod transcripts;

@@ -98,7 +98,11 @@ async fn begin(
 }
 
 /// Prints what a journal holds that is opened directly.
-fn read(context: &Context<'_>, args: &args::Tail, printer: &mut Printer<'_>) -> Result<(), Failure> {
+fn read(
+    context: &Context<'_>,
+    args: &args::Tail,
+    printer: &mut Printer<'_>,
+) -> Result<(), Failure> {
     let from = args.from.unwrap_or(1);
     let mut next = if context.global.session.is_some() { 1 } else { from };
     loop {
