@@ -28,6 +28,8 @@ mod interrupted;
 mod kill;
 mod terminate;
 
+mod feed;
+
 mod outside;
 mod permissions;
 mod scrub;

@@ -27,7 +27,7 @@ impl Names {
         if let Some(key) = self.0.lock().get(&number) {
             return Ok(key.clone());
         }
-        let key = store.session_name(number)?.ok_or_else(|| {
+        let key = store.session_key(number)?.ok_or_else(|| {
             StoreError::Damaged(format!("no session was opened at seq {}", number.0))
         })?;
         self.0.lock().put(number, key.clone());

@@ -33,7 +33,9 @@ pub use error::EngineError;
 pub use external::{Ask, ExternalStore, FolderStore, Found, Stores, Through, Unread};
 pub use follow::TenantEvents;
 pub use journal::{Closed, Journal};
-pub use lacuna_store::{BackupReport, Fault, Head, StoreError, VerifyOptions, VerifyReport};
+pub use lacuna_store::{
+    BackupReport, Fault, Head, StoreError, VerifyOptions, VerifyReport, Walked, step_taken,
+};
 pub use options::Options;
 pub use request::{Callback, Done, Request};
 pub use retention::{

@@ -3,6 +3,7 @@
 mod access;
 mod bucket;
 mod connect;
+mod feed;
 mod micro;
 mod replies;
 mod service;
@@ -11,4 +12,5 @@ pub use access::{Access, BrokerUrl, Keys};
 pub use async_nats::Client;
 pub use bucket::{BucketStore, Buckets};
 pub use connect::{ConnectError, connect, connect_once};
+pub use feed::{Announcement, Announcer, FeedOptions, RelayHandle, relay};
 pub use service::{Bounds, Serving, serve};

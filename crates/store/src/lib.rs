@@ -37,7 +37,7 @@ pub use open::{Head, Store, StoreOptions, guarding};
 pub use payloads::{PayloadReader, Stored};
 pub use removal::{KeysDestroyed, Removal};
 pub use stats::StoreStats;
-pub use steps::{CRASH_AT, STEPS, at_each_step, step_taken};
+pub use steps::{CRASH_AT, FEED_STEPS, STEPS, at_each_step, step_taken};
 pub use tables::FORMAT;
 pub use verify::{Fault, VerifyOptions, VerifyReport};
 pub use walk::Walked;

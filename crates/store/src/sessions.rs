@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lacuna_codec::{Block, decode_event, decode_snapshot, peek_session};
 use lacuna_core::{Digest, Event, Recorded, SessionKey, SessionNo, SessionState, Timestamp};
-use redb::ReadTransaction;
+use redb::{ReadTransaction, ReadableTable as _};
 
 use crate::StoreError;
 use crate::open::{Store, defensively};
@@ -16,6 +16,29 @@ impl Store {
         defensively(|| {
             let names = self.db.begin_read()?.open_table(SESSIONS)?;
             Ok(names.get(key.to_string().as_str())?.map(|value| SessionNo(value.value())))
+        })
+    }
+
+    /// The name of the session of this number. Where the event that opened it cannot be read, every name is
+    /// looked through.
+    pub fn session_key(&self, session: SessionNo) -> Result<Option<SessionKey>, StoreError> {
+        let walked = self.walk(session.0)?;
+        let first = walked.as_ref().and_then(|walked| walked.events.first());
+        let first = first.filter(|first| first.seq == session.0 && first.session == session);
+        if let Some(state) = first.and_then(SessionState::open) {
+            return Ok(Some(state.key));
+        }
+        defensively(|| {
+            let names = self.db.begin_read()?.open_table(SESSIONS)?;
+            for entry in names.iter()? {
+                let (name, number) = entry?;
+                if number.value() == session.0 {
+                    let (tenant, session) = name.value().split_once('/').unwrap_or_default();
+                    let key = tenant.parse().ok().zip(session.parse().ok());
+                    return Ok(key.map(|(tenant, session)| SessionKey { tenant, session }));
+                }
+            }
+            Ok(None)
         })
     }
 

@@ -12,8 +12,8 @@ use lacuna_wire::{Code, Empty, EventBody, WireError, event_body, parse};
 
 use crate::call::Call;
 use crate::error::wire_error;
-use crate::fit::{encode, encode_within};
-use crate::queries::{does_not_follow, fit_events};
+use crate::fit::{encode, encode_within, fit_events};
+use crate::queries::does_not_follow;
 use crate::settings::Settings;
 use crate::work::{Inner, Work};
 
@@ -156,6 +156,7 @@ fn stats(inner: &Inner) -> Result<Vec<u8>, WireError> {
         uploads: inner.uploads.open_now() as u64,
         uptime_seconds: inner.started.elapsed().as_secs(),
         scrub: stats.scrub.as_ref().map(scrub),
+        feed: inner.feed.get().map(|feed| feed()),
     })
 }
 

@@ -119,6 +119,14 @@ impl Broker {
         Self::launch(server, folder, &config, Vec::new(), port)
     }
 
+    /// Starts one without JetStream.
+    pub(crate) fn plain(server: &Server, port: u16) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let config = folder.path().join("nats.conf");
+        std::fs::write(&config, "# as it comes\n").unwrap();
+        Self::launch(server, folder, &config, Vec::new(), port)
+    }
+
     /// Starts one with a configuration file of the repository and what that reads from the
     /// environment.
     pub(crate) fn start_from(

@@ -73,13 +73,16 @@ async fn serve(config: &Config, journal: Arc<Journal>, buckets: &Buckets) -> Res
     let client = lacuna_nats::connect(&access).await?;
     buckets.connected(&client);
     let service = Service::new(Arc::clone(&journal), config.settings());
-    let starting = lacuna_nats::serve(client, service, config.bounds());
+    let starting = lacuna_nats::serve(client.clone(), service.clone(), config.bounds());
     let serving = tokio::select! {
         serving = starting => {
             serving.map_err(|error| Failure::Other(format!("subscribing: {error}")))?
         }
         () = signals.recv() => return Ok(Exit::Done),
     };
+    // It catches up by itself: who asks need not wait for who follows.
+    let relay = lacuna_nats::relay(client, Arc::clone(&journal), config.feed());
+    service.tells_feed(relay.teller(&journal));
     tracing::info!(journal = journal.id(), "ready");
     let failed = loop {
         tokio::select! {
@@ -92,8 +95,12 @@ async fn serve(config: &Config, journal: Arc<Journal>, buckets: &Buckets) -> Res
         }
     };
     tracing::info!("stopping; a second signal ends at once");
+    let stopping = async {
+        serving.stop(config.deadline()).await;
+        relay.stop(config.deadline()).await;
+    };
     tokio::select! {
-        () = serving.stop(config.deadline()) => {}
+        () = stopping => {}
         () = signals.recv() => tracing::warn!("ending without waiting for requests in flight"),
     }
     if let Some(broker) = private {

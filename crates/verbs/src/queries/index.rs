@@ -7,11 +7,11 @@ use lacuna_wire::session::{
     TombstoneBody, TombstonesReply, TombstonesRequest, span_ids,
 };
 use lacuna_wire::{Code, EventBody, WireError, cause_json, event_body};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{expect_version, outcome_word};
 use crate::error::wire_error;
-use crate::fit::{encode, encode_within, fitting};
+use crate::fit::{encode_within, fit_events, fitting};
 use crate::work::Inner;
 
 /// Where a copy is that no external store holds.
@@ -141,39 +141,4 @@ pub(crate) fn does_not_follow(place: &str) -> WireError {
         ),
     )
     .with(json!({ "follows": false }))
-}
-
-/// Leaves of these events as many as a reply of at most this many bytes takes, at least one; one that
-/// is longer by itself is shortened.
-pub(crate) fn fit_events(events: &mut Vec<EventBody>, max: usize) -> Result<(), WireError> {
-    for event in events.iter_mut() {
-        shorten(event, max / 2)?;
-    }
-    let taken = fitting(events, max)?;
-    events.truncate(taken);
-    Ok(())
-}
-
-/// Shortens the lists of an event over thousands of spans until it fits, and says how much is left
-/// out; `expand` of its directive lists all of them, page by page.
-pub(crate) fn shorten(event: &mut EventBody, max: usize) -> Result<(), WireError> {
-    if encode(event)?.len() <= max {
-        return Ok(());
-    }
-    let mut omitted = 0;
-    let mut room = max / 2;
-    for list in ["spans", "concerned", "covers"] {
-        let Some(Value::Array(items)) = event.fields.get_mut(list) else { continue };
-        let taken = fitting(items, room)?;
-        omitted += items.len() - taken;
-        items.truncate(taken);
-        room /= 2;
-    }
-    if let Some(cost) = event.fields.get_mut("cost")
-        && let Some(Value::Array(items)) = cost.get_mut("thinking_invalidated")
-    {
-        items.truncate(1_000);
-    }
-    event.fields.insert("omitted".to_owned(), Value::from(omitted));
-    Ok(())
 }

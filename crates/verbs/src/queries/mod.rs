@@ -8,7 +8,7 @@ mod story;
 mod suggest;
 mod window;
 
-pub(crate) use self::index::{does_not_follow, fit_events};
+pub(crate) use self::index::does_not_follow;
 
 use lacuna_core::{Outcome, SessionKey};
 use lacuna_core::{SessionState, SpanState, Storage, Timestamp};
