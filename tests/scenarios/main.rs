@@ -16,6 +16,7 @@ mod demo;
 mod exits;
 mod story;
 mod summaries;
+mod tail;
 mod two_ways;
 
 mod bad_requests;
@@ -23,6 +24,7 @@ mod refused_starts;
 mod small_broker;
 
 mod away;
+mod example;
 mod following;
 mod interrupted;
 mod kill;
@@ -30,6 +32,7 @@ mod terminate;
 
 mod feed;
 
+mod feed_permissions;
 mod outside;
 mod permissions;
 mod scrub;
