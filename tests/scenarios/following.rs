@@ -50,6 +50,15 @@ async fn silent(events: &mut Events) {
     assert!(more.is_err(), "{more:?}");
 }
 
+/// How often the daemon was asked for a history.
+async fn histories(worker: &Worker) -> u64 {
+    let stats = worker.nats.request("$SRV.STATS.lacuna", "".into()).await.unwrap();
+    let stats: Value = serde_json::from_slice(&stats.payload).unwrap();
+    let endpoints = stats["endpoints"].as_array().unwrap();
+    let history = endpoints.iter().find(|endpoint| endpoint["name"] == "session-history").unwrap();
+    history["num_requests"].as_u64().unwrap()
+}
+
 /// They must be what the journal says, field by field.
 fn same(followed: &[EventBody], history: &[Value]) {
     let followed: Vec<Value> = followed.iter().map(|event| json!(event)).collect();
@@ -84,6 +93,15 @@ fn a_session_is_followed_from_any_version_and_on() {
         same(&all, &history);
         same(&take(&mut part, 5).await, &history[2..]);
         assert_eq!(next(&mut later).await.version, 7);
+        // The feed carries them: the journal is not asked for each, nor are they waited for.
+        let before = histories(&worker).await;
+        for number in 0..40 {
+            worker.append("s", &format!("c{number}"), "words").await;
+            assert_eq!(next(&mut whole).await.fields["span"], format!("c{number}"));
+        }
+        let asked = histories(&worker).await - before;
+        assert!(asked <= 6, "{asked} questions for 40 events");
+        let history = worker.history("s").await;
         // A version is found by a seq of the journal, which other sessions' events share.
         for (index, event) in history.iter().enumerate() {
             let (seq, version) = (event["seq"].as_u64().unwrap(), index as u64 + 1);
@@ -91,7 +109,8 @@ fn a_session_is_followed_from_any_version_and_on() {
             let before = index.checked_sub(1).map_or(0, |i| history[i]["seq"].as_u64().unwrap());
             assert_eq!(session.version_from(before + 1).await.unwrap(), version);
         }
-        assert_eq!(session.version_from(1_000_000).await.unwrap(), 8);
+        let behind = history.len() as u64 + 1;
+        assert_eq!(session.version_from(1_000_000).await.unwrap(), behind);
     });
 }
 
