@@ -31,6 +31,9 @@ mod kill;
 mod terminate;
 
 mod feed;
+mod feed_bounds;
+mod feed_chaos;
+mod feed_faults;
 
 mod feed_permissions;
 mod outside;

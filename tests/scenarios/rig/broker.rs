@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use super::repository;
@@ -172,13 +173,16 @@ impl Broker {
         }
     }
 
-    /// Throws its store away: every stream in it is gone when it starts again.
-    pub(crate) fn wipe(&self) {
-        assert!(self.child.is_none(), "it runs");
-        let store = self.folder.path().join("store");
-        if store.exists() {
-            std::fs::remove_dir_all(store).unwrap();
-        }
+    /// Stops it in its tracks, or lets it go on: its connections stay, and nobody answers.
+    pub(crate) fn freeze(&self, frozen: bool) {
+        let pid = self.child.as_ref().unwrap().id();
+        let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+        kill_process(pid, if frozen { Signal::STOP } else { Signal::CONT }).unwrap();
+    }
+
+    /// Where it stores streams. Only while it is stopped anything may be done there.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.folder.path().join("store")
     }
 
     /// Starts it again, on the same port with the same store.

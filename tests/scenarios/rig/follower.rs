@@ -1,12 +1,14 @@
 //! What stands on the feed, read with nothing but a NATS client.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use async_nats::jetstream::{self, consumer::pull};
-use async_nats::{Client, Request};
+use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
+use async_nats::{Client, ConnectOptions, Request, jetstream};
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 
 use super::Worker;
 
@@ -33,7 +35,11 @@ impl Fed {
 pub(crate) async fn everything(nats: &Client) -> Vec<Fed> {
     let stream = jetstream::new(nats.clone()).get_stream("LACUNA_EVENTS").await.unwrap();
     let held = stream.get_info().await.unwrap().state.messages;
-    let config = pull::Config { inactive_threshold: PATIENCE, ..pull::Config::default() };
+    let config = pull::Config {
+        ack_policy: AckPolicy::None,
+        inactive_threshold: PATIENCE,
+        ..pull::Config::default()
+    };
     let consumer = stream.create_consumer(config).await.unwrap();
     let mut fed = Vec::new();
     while (fed.len() as u64) < held {
@@ -54,6 +60,84 @@ pub(crate) async fn everything(nats: &Client) -> Vec<Fed> {
         }
     }
     fed
+}
+
+/// A follower that keys on `seq`. It goes on whatever happens to broker and stream, and holds what it saw.
+pub(crate) struct Follower {
+    seen: Arc<Mutex<BTreeMap<u64, Value>>>,
+    task: JoinHandle<()>,
+}
+
+impl Follower {
+    /// Begins to follow.
+    pub(crate) async fn start(url: &str) -> Self {
+        let options = ConnectOptions::new()
+            .retry_on_initial_connect()
+            .reconnect_delay_callback(|_| Duration::from_millis(20));
+        let nats = options.connect(url).await.unwrap();
+        let seen = Arc::<Mutex<BTreeMap<u64, Value>>>::default();
+        let sees = Arc::clone(&seen);
+        let task = tokio::spawn(async move {
+            let (mut created, mut last) = (None, 0);
+            loop {
+                // Whatever went wrong: it looks again.
+                drop(follow(&nats, &sees, &mut created, &mut last).await);
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        });
+        Self { seen, task }
+    }
+
+    /// Waits until it has seen this seq; gives all that it saw, each once.
+    pub(crate) async fn saw(self, seq: u64) -> BTreeMap<u64, Value> {
+        let until = Instant::now() + PATIENCE;
+        while self.seen.lock().unwrap().last_key_value().is_none_or(|(last, _)| *last < seq) {
+            assert!(Instant::now() < until, "it does not see {seq}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        self.task.abort();
+        std::mem::take(&mut self.seen.lock().unwrap())
+    }
+}
+
+/// Reads on behind the last message seen; from the beginning where the stream is another one.
+async fn follow(
+    nats: &Client,
+    seen: &Mutex<BTreeMap<u64, Value>>,
+    created: &mut Option<String>,
+    last: &mut u64,
+) -> Result<(), async_nats::Error> {
+    let mut stream = jetstream::new(nats.clone()).get_stream("LACUNA_EVENTS").await?;
+    let info = stream.info().await?;
+    let of = Some(info.created.to_string());
+    if *created != of || info.state.last_sequence < *last {
+        (*created, *last) = (of, 0);
+    }
+    let config = pull::Config {
+        deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: *last + 1 },
+        ack_policy: AckPolicy::None,
+        inactive_threshold: Duration::from_secs(5),
+        ..pull::Config::default()
+    };
+    let consumer = stream.create_consumer(config).await?;
+    loop {
+        let batch = consumer.batch().max_messages(500).expires(Duration::from_millis(300));
+        let mut batch = batch.messages().await?;
+        let mut some = false;
+        while let Some(message) = batch.next().await {
+            let message = message?;
+            *last = message.info()?.stream_sequence;
+            some = true;
+            let body: Value = serde_json::from_slice(&message.payload)?;
+            let seq = body["seq"].as_u64().unwrap();
+            let before = seen.lock().unwrap().insert(seq, body.clone());
+            assert!(before.is_none_or(|before| before == body), "{seq} came again as another one");
+        }
+        if !some {
+            // The consumer may be gone with its broker: another one goes on.
+            return Ok(());
+        }
+    }
 }
 
 /// Asks JetStream's API.
