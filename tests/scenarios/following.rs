@@ -1,9 +1,8 @@
 //! Followers: each event once, in order, none missing, whatever happens to the connection, the broker,
 //! the feed or the daemon.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use lacuna_client::{Client, ClientError, Code, EventBody, Events};
@@ -327,8 +326,15 @@ fn followers_miss_nothing_while_everything_else_fails() {
         let on = Arc::new(AtomicBool::new(true));
         let writers: Vec<_> =
             (0..3).map(|number| writer(&worker, format!("w{number}"), &on)).collect();
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&dropped);
         let tiny = async_nats::ConnectOptions::new()
             .subscription_capacity(4)
+            .event_callback(move |event| {
+                let slow = matches!(event, async_nats::Event::SlowConsumer(_));
+                counted.fetch_add(usize::from(slow), Ordering::Relaxed);
+                async {}
+            })
             .reconnect_delay_callback(|_| Duration::from_millis(20));
         let tiny = Client::new(tiny.connect(house.url()).await.unwrap(), "acme", "slow");
         let quick = client(&worker);
@@ -338,23 +344,22 @@ fn followers_miss_nothing_while_everything_else_fails() {
             follower(tiny.session("s").subscribe(1).await.unwrap(), Duration::from_millis(3)),
             follower(tiny.subscribe(1).await.unwrap(), Duration::from_millis(3)),
         ];
-        let mut done = BTreeMap::<&str, usize>::new();
-        for _ in 0..8 {
-            let pause = dice.between(Duration::from_millis(100), Duration::from_millis(500));
+        // Each trouble comes twice, at a moment of its own.
+        for trouble in 0..8 {
+            let pause = dice.between(Duration::from_millis(50), Duration::from_millis(400));
             tokio::time::sleep(pause).await;
-            let what = dice.between(Duration::ZERO, Duration::from_micros(3)).as_micros();
-            tokio::task::block_in_place(|| match what {
+            tokio::task::block_in_place(|| match trouble % 4 {
                 0 => {
-                    *done.entry("daemon killed").or_default() += 1;
                     house.kill_daemon();
                     house.start_daemon();
                 }
-                1 => {
-                    *done.entry("broker restarted").or_default() += 1;
-                    house.broker.restart();
+                1 => house.broker.restart(),
+                2 => {
+                    house.broker.freeze(true);
+                    std::thread::sleep(pause);
+                    house.broker.freeze(false);
                 }
                 _ => {
-                    *done.entry("broker emptied").or_default() += 1;
                     house.broker.stop();
                     std::fs::remove_dir_all(house.broker.store()).unwrap();
                     house.broker.restart();
@@ -379,7 +384,9 @@ fn followers_miss_nothing_while_everything_else_fails() {
         };
         tokio::time::timeout(PATIENCE, close).await.expect("the session can be closed");
         let history = worker.history("s").await;
-        eprintln!("{written} appends, {} events, {done:?}", history.len());
+        let dropped = dropped.load(Ordering::Relaxed);
+        eprintln!("{written} appends, {} events, {dropped} times too slow", history.len());
+        assert!(dropped > 0, "the slow ones were never too slow");
         assert!(history.len() >= written + 2 && written > 100, "{written}");
         for follower in followers {
             same(&follower.await.unwrap(), &history);

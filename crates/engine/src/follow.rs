@@ -75,7 +75,11 @@ impl Journal {
                 page.next = seq + 1;
             }
             if let Some(why) = walked.damaged {
-                return page.before(StoreError::Damaged(why));
+                let (from, behind) = (page.next, walked.next);
+                return page.before(StoreError::Damaged(format!(
+                    "the events from seq {from} on cannot be read ({why}); those behind them can, \
+                     from seq {behind} on"
+                )));
             }
             page.next = walked.next;
         }

@@ -81,7 +81,7 @@ pub(crate) enum Command {
     Tombstones,
     /// The session's events
     History(History),
-    /// Follow events as they are recorded: of a session with -s, else of the whole tenant
+    /// Follow events, one a line, as they are recorded: of a session with -s, else of the whole tenant
     Tail(Tail),
     /// What happened to a span; of a summary also what it leaves out
     Explain(Explain),

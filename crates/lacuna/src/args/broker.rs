@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
+use clap::builder::FalseyValueParser;
 use lacuna_nats::{Access, BrokerUrl, Keys};
 
 use crate::backend::DEFAULT_NATS;
@@ -28,7 +29,7 @@ pub(crate) struct Broker {
     #[arg(long, global = true, env = "LACUNA_TLS_KEY", value_name = "FILE", help_heading = BROKER)]
     pub(crate) tls_key: Option<PathBuf>,
     /// Begin TLS before the broker greets, as `handshake_first` brokers want it
-    #[arg(long, global = true, env = "LACUNA_TLS_FIRST", help_heading = BROKER)]
+    #[arg(long, global = true, env = "LACUNA_TLS_FIRST", help_heading = BROKER, value_parser = FalseyValueParser::new())]
     pub(crate) tls_first: bool,
 }
 
