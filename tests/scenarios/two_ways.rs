@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::rig::{Cli, House, current_server};
 
 /// Fields that differ between two journals that hold the same, whatever the way.
-const OF_THE_JOURNAL: [&str; 13] = [
+const OF_THE_JOURNAL: [&str; 14] = [
     "journal",
     "at",
     "recorded_at",
@@ -17,6 +17,7 @@ const OF_THE_JOURNAL: [&str; 13] = [
     "durable_until",
     "head",
     "hash",
+    "previous",
     "command_id",
     "dir",
     "set_at",

@@ -17,6 +17,7 @@ use lacuna_store::{BackupReport, Head, Store, StoreError, VerifyOptions, VerifyR
 use crate::again::Again;
 use crate::examine::Examining;
 use crate::external::Stores;
+use crate::follow::Names;
 use crate::intake::Intake;
 use crate::questions::damage_report;
 use crate::reader::Reader;
@@ -36,6 +37,7 @@ pub struct Journal {
     pub(crate) clock: Clock,
     pub(crate) limits: Limits,
     pub(crate) run_limit: RunLimit,
+    pub(crate) names: Names,
     /// Held while a removal is in the making: it rests on the packs as they are.
     pub(crate) removing: parking_lot::Mutex<()>,
     /// Whether it is being closed: a run stops at its next step.
@@ -111,6 +113,7 @@ impl Journal {
             clock,
             limits,
             run_limit,
+            names: Names::new(),
             removing: parking_lot::Mutex::new(()),
             closing: AtomicBool::new(false),
             running: parking_lot::Mutex::new(HashSet::new()),

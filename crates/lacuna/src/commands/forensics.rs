@@ -55,7 +55,7 @@ fn row(event: &EventBody) -> Vec<String> {
 }
 
 /// The fields that say most about an event.
-fn gist(event: &EventBody) -> String {
+pub(super) fn gist(event: &EventBody) -> String {
     let text = |name: &str| event.fields.get(name).and_then(Value::as_str).unwrap_or_default();
     let count = |name: &str| event.fields.get(name).and_then(Value::as_array).map_or(0, Vec::len);
     let number = |name: &str| event.fields.get(name).and_then(Value::as_u64).unwrap_or(0);

@@ -10,12 +10,13 @@ use lacuna_wire::session::{
     CopyBody, DurabilityReply, DurabilityRequest, DurableSpanBody, HistoryReply, HistoryRequest,
     TombstoneBody, TombstonesReply, TombstonesRequest, span_ids,
 };
-use lacuna_wire::{WireError, cause_json, event_body};
+use lacuna_wire::{Code, WireError, cause_json, event_body};
+use serde_json::json;
 
 use super::moment::{moment, time_of};
 use super::{evidence, expect_version, outcome_word};
 use crate::error::wire_error;
-use crate::fit::{encode_within, fitting, longest_event, shorten};
+use crate::fit::{encode_within, fit_events, fitting};
 use crate::work::Inner;
 
 /// Where a copy is that no external store holds.
@@ -157,6 +158,12 @@ pub(super) fn history(
     // No event is shorter than this as JSON: reading more than can fit would be for nothing.
     const SHORTEST: usize = 256;
     let limit = limit.min(PAGE).min(max / SHORTEST + 1);
+    if let (Some(hash), true) = (&request.follows, from > 1) {
+        let before = inner.journal.history(key, from - 1, 1).map_err(wire_error)?;
+        if !before.first().is_some_and(|event| event.hash.to_string() == *hash) {
+            return Err(does_not_follow(&format!("version {}", from - 1)));
+        }
+    }
     let recorded = inner.journal.history(key, from, limit).map_err(wire_error)?;
     let mut events = Vec::with_capacity(recorded.len());
     let mut names = HashMap::new();
@@ -169,15 +176,24 @@ pub(super) fn history(
                 vacant.insert(name.unwrap_or_else(|| key.clone()))
             }
         };
-        let mut event = event_body(inner.journal.id(), name, event);
-        shorten(&mut event, longest_event(max))?;
-        events.push(event);
+        events.push(event_body(inner.journal.id(), name, event));
     }
     // What was committed since the state was read is for the next page: the evidence is of this one.
     events.retain(|event| event.version <= state.version);
-    let taken = fitting(&events, max)?;
-    events.truncate(taken);
+    fit_events(&mut events, max)?;
     let next_version = events.last().map_or(from, |event| event.version + 1);
     let evidence = evidence(inner, &state);
     encode_within(&HistoryReply { events, next_version, evidence }, max)
+}
+
+/// The refusal to go on behind an event that is not there as it was read.
+pub(crate) fn does_not_follow(place: &str) -> WireError {
+    WireError::new(
+        Code::VersionConflict,
+        format!(
+            "the journal does not hold {place} as it was read: it was restored from an older copy, or is \
+             another one; read it anew from the beginning"
+        ),
+    )
+    .with(json!({ "follows": false }))
 }
