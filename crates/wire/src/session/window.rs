@@ -72,9 +72,6 @@ pub struct WindowReply {
     pub next: Option<u64>,
     /// How full it is.
     pub budget: BudgetBody,
-    /// Set for a moment of the past: its time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub as_of: Option<String>,
     /// What the answer rests on.
     pub evidence: EvidenceBody,
 }
