@@ -32,6 +32,7 @@ mod permissions;
 mod scrub;
 mod service;
 
+mod oracle;
 mod transcripts;
 
 /// A file that nobody names would never be compiled, and its tests would pass by not running.
