@@ -501,7 +501,7 @@ fn every_answer_is_that_of_a_naive_account() {
     let cases = std::env::var("LACUNA_ORACLE_CASES").ok().and_then(|cases| cases.parse().ok());
     let mut dice = Dice::roll("random histories");
     let mut done: BTreeMap<&'static str, u64> = BTreeMap::new();
-    for case in 0..cases.unwrap_or(6) {
+    for case in 0..cases.unwrap_or(40) {
         let seed = dice.below(u64::MAX);
         eprintln!("history {case}: seed {seed}");
         let mut world = World::new(seed);

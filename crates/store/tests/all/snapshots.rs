@@ -90,7 +90,6 @@ fn a_session_that_leaves_often_keeps_no_more_snapshots() {
 fn without(journal: Journal, folder: &Path, nth: usize) -> Journal {
     let Journal { store, states, events } = journal;
     store.close().unwrap();
-    drop(store);
     let table: TableDefinition<'_, (u64, u64), &[u8]> = TableDefinition::new("snapshots");
     let db = Database::open(folder.join("journal.redb")).unwrap();
     let write = db.begin_write().unwrap();
@@ -132,8 +131,8 @@ fn the_events_that_may_name_a_span_are_found_without_decoding_the_others() {
     // `a1` is no part of `a10`, nor of `a100`.
     assert_eq!(naming("a1", u64::MAX), [3]);
     assert_eq!(naming("a599", u64::MAX), [601]);
-    assert_eq!(naming("a599", 600), []);
-    assert_eq!(naming("b1", u64::MAX), [], "of another session");
+    assert!(naming("a599", 600).is_empty());
+    assert!(naming("b1", u64::MAX).is_empty(), "of another session");
     let recorded = journal.store.naming(a, &"a7".parse().unwrap(), u64::MAX).unwrap();
     assert!(
         matches!(&recorded[0].event, Event::SpanRecorded(event) if event.span.as_str() == "a7")
