@@ -171,14 +171,16 @@ impl Journal {
 
 /// A pattern made ready, once for all contents.
 enum Seeker<'a> {
-    Literal(memchr::memmem::Finder<'a>),
+    Literal(Box<memchr::memmem::Finder<'a>>),
     Regex(&'a Regex),
 }
 
 impl<'a> Seeker<'a> {
     fn of(pattern: &'a Pattern) -> Self {
         match pattern {
-            Pattern::Literal(literal) => Self::Literal(memchr::memmem::Finder::new(literal)),
+            Pattern::Literal(literal) => {
+                Self::Literal(Box::new(memchr::memmem::Finder::new(literal)))
+            }
             Pattern::Regex(regex) => Self::Regex(regex),
         }
     }
