@@ -43,6 +43,7 @@ mod scrub;
 mod secured;
 mod service;
 
+mod oracle;
 mod transcripts;
 
 /// A file that nobody names would never be compiled, and its tests would pass by not running.

@@ -49,7 +49,8 @@ pub struct AtBody {
     pub receipt: Option<String>,
 }
 
-/// The window, as entries or rendered.
+/// The window, as entries or rendered. That of a moment is the very reply that was given then, but for
+/// what has been lost since.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WindowReply {
     /// The session's version.
