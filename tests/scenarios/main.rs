@@ -34,6 +34,7 @@ mod feed;
 mod feed_bounds;
 mod feed_chaos;
 mod feed_faults;
+mod feed_said;
 
 mod feed_permissions;
 mod outside;

@@ -25,7 +25,7 @@ const OF_THE_JOURNAL: [&str; 14] = [
     "effective_now",
 ];
 /// Figures about a process: a daemon keeps running where a command opens and closes.
-const OF_THE_PROCESS: [&str; 13] = [
+const OF_THE_PROCESS: [&str; 14] = [
     "snapshots",
     "file_bytes",
     "commits",
@@ -40,6 +40,7 @@ const OF_THE_PROCESS: [&str; 13] = [
     "packs",
     // A journal that is opened directly has none.
     "scrub",
+    "feed",
 ];
 
 /// The reply without what differs between two journals that hold the same.

@@ -3,6 +3,7 @@
 
 mod broker;
 mod contract;
+mod feed;
 mod jetstream;
 mod lacuna;
 mod load;
@@ -54,6 +55,15 @@ enum Command {
         #[arg(long, default_value_t = 20)]
         rounds: usize,
     },
+    /// Publish the events of a journal that the broker has nothing of, then one at a time
+    Feed {
+        /// Spans recorded first
+        #[arg(long, default_value_t = 200_000)]
+        spans: usize,
+        /// The broker's program
+        #[arg(long, env = "LACUNA_NATS_SERVER", default_value = "nats-server")]
+        nats_server: PathBuf,
+    },
     /// Remove a tenth of many spans while appends go on, then nine tenths
     Retention {
         /// Spans recorded first
@@ -69,6 +79,9 @@ enum Command {
 async fn main() -> Result<(), Failure> {
     let (quick, in_flight, json, nats_server) = match Args::parse().command {
         Command::Contract { text, rounds } => return contract::run(text.as_deref(), rounds.max(1)),
+        Command::Feed { spans, nats_server } => {
+            return feed::run(spans.max(1_000), &nats_server).await;
+        }
         Command::Retention { spans, lie } => {
             return retention::run(spans.max(10_000), lie);
         }

@@ -22,7 +22,7 @@ pub(crate) use damage::{
 };
 pub(crate) use dice::Dice;
 pub(crate) use follower::{
-    Follower, caught_up, everything, feed_is_journal, feed_until, jetstream_api, once_each,
+    Fed, Follower, caught_up, everything, feed_is_journal, feed_until, jetstream_api, once_each,
 };
 pub(crate) use house::House;
 pub(crate) use validity::{anthropic_accepts, openai_accepts};

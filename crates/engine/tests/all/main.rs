@@ -8,6 +8,7 @@ mod contract;
 mod damage;
 mod durable;
 mod follow;
+mod following;
 mod gate_outside;
 mod honest;
 mod idempotency;

@@ -23,6 +23,7 @@ mod removal;
 mod sessions;
 mod summaries;
 mod verify;
+mod walk;
 
 #[test]
 fn every_file_here_is_part_of_the_tests() {
