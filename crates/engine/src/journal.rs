@@ -20,7 +20,7 @@ use crate::external::Stores;
 use crate::follow::Names;
 use crate::intake::Intake;
 use crate::questions::damage_report;
-use crate::reader::{Moment, Reader};
+use crate::reader::Reader;
 use crate::scrub::{Progress, Scrub};
 use crate::stats::{Counters, Stats};
 use crate::writer::{Message, Writer};
@@ -188,21 +188,6 @@ impl Journal {
         state.ok_or_else(|| Refusal::UnknownSession(key.to_string()).into())
     }
 
-    /// A session's state at a version or time of its past; at the version before it, where nothing
-    /// happened just then.
-    pub fn state_at(
-        &self,
-        key: &SessionKey,
-        version: u64,
-        time: Timestamp,
-    ) -> Result<Arc<SessionState>, EngineError> {
-        self.state(key)?;
-        let state = self.reader.state_at(key, Moment { version, time })?;
-        state.ok_or_else(|| {
-            Refusal::BadRequest("the session was not open yet at that moment".into()).into()
-        })
-    }
-
     /// Records that somebody has just read a span as evidence. Says whether this very command had
     /// been recorded before.
     pub fn record_read(
@@ -226,7 +211,8 @@ impl Journal {
         Ok(done.again)
     }
 
-    /// Up to `limit` of a session's events from a version on.
+    /// Up to `limit` of the events of a session's history from a version on: a fork's begins with those of
+    /// the session that it was forked from.
     pub fn history(
         &self,
         key: &SessionKey,

@@ -21,22 +21,28 @@ mod writer;
 mod answers;
 mod reader;
 
+mod diff;
 mod follow;
 mod journal;
+mod past;
 mod questions;
+mod receipt;
 mod search;
 mod stats;
 
 pub use answers::{CopyAt, Expanded, Lookup, Slice, SpanDurability, SummaryAccount};
 pub use clock::{Clock, system_clock};
+pub use diff::{Change, Stood};
 pub use error::EngineError;
 pub use external::{Ask, ExternalStore, FolderStore, Found, Stores, Through, Unread};
 pub use follow::TenantEvents;
 pub use journal::{Closed, Journal};
 pub use lacuna_store::{
-    BackupReport, Fault, Head, StoreError, VerifyOptions, VerifyReport, Walked, step_taken,
+    BackupReport, Fault, Head, Moment, StoreError, VerifyOptions, VerifyReport, Walked, step_taken,
 };
 pub use options::Options;
+pub use past::Then;
+pub use receipt::{ReceiptRequest, Sender};
 pub use request::{Callback, Done, Request};
 pub use retention::{
     Erased, Loss, Plan, PlannedSession, PlannedSpan, RetentionClock, RunLimit, RunRequest,

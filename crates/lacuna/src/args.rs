@@ -1,6 +1,7 @@
 //! The command line's grammar.
 
 mod broker;
+mod lineage;
 mod retention;
 
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::broker::Broker;
+pub(crate) use self::lineage::{Fork, Receipt};
 pub(crate) use self::retention::{
     Erase, Evaluate, Hold, Ledger, Plan, Policy, PolicySet, Release, Run,
 };
@@ -75,18 +77,24 @@ pub(crate) enum Command {
     Contradict(Contradict),
     /// Settle a contradiction
     Resolve(Resolve),
-    /// Which copies of spans exist; each is read back for the answer
-    Durability(SomeSpans),
+    /// Which copies of spans exist; each is read back for the answer, unless it is about the past
+    Durability(Durability),
     /// The ledger of what cannot be recovered
-    Tombstones,
+    Tombstones(Tombstones),
     /// The session's events
     History(History),
     /// Follow events, one a line, as they are recorded: of a session with -s, else of the whole tenant
     Tail(Tail),
     /// What happened to a span; of a summary also what it leaves out
     Explain(Explain),
+    /// What is different between two moments, and what made it so
+    Diff(Diff),
     /// Find words in contents, or learn that they are certainly nowhere
     Search(Search),
+    /// Record what was shown to the model at one call
+    Receipt(Receipt),
+    /// Begin a session as a fork of another one at a moment of its past
+    Fork(Fork),
     /// End a session: it stays readable
     Close,
     /// How long payloads are kept
@@ -226,7 +234,7 @@ pub(crate) enum Render {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Window {
-    /// A moment of the past: v12 (version), turn:3, or a time
+    /// A moment of the past: v12 (version), turn:3, receipt:w1, or a time
     #[arg(long)]
     pub(crate) at: Option<At>,
     /// How to show it
@@ -270,10 +278,30 @@ pub(crate) struct Spans {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct SomeSpans {
+pub(crate) struct Durability {
     /// The spans; all of the session if none is given
     #[arg(value_name = "SPAN")]
     pub(crate) spans: Vec<String>,
+    /// A moment of the past: v12 (version), turn:3, or a time
+    #[arg(long)]
+    pub(crate) at: Option<At>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Tombstones {
+    /// A moment of the past: v12 (version), turn:3, or a time
+    #[arg(long)]
+    pub(crate) at: Option<At>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Diff {
+    /// The earlier moment: v12 (version), turn:3, or a time; the session's beginning if not given
+    #[arg(long, value_name = "AT")]
+    pub(crate) from: Option<At>,
+    /// The later moment; now if not given
+    #[arg(long, value_name = "AT")]
+    pub(crate) to: Option<At>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -353,6 +381,9 @@ pub(crate) struct Explain {
     /// Of a summary: show every identifier that it leaves out
     #[arg(long)]
     pub(crate) all: bool,
+    /// Tell also whether it could have been recovered at this moment: v12 (version), turn:3, or a time
+    #[arg(long)]
+    pub(crate) at: Option<At>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -13,6 +13,7 @@ mod keys;
 mod scrub;
 
 mod commit;
+mod forks;
 mod leaves;
 mod ledger;
 mod open;
@@ -20,6 +21,7 @@ mod removal;
 
 mod payloads;
 mod sessions;
+mod snapshots;
 mod walk;
 
 mod backup;
@@ -29,13 +31,16 @@ mod stats;
 mod verify;
 
 pub use backup::BackupReport;
-pub use commit::{Commit, Snapshot};
+pub use commit::Commit;
 pub use error::StoreError;
+pub use forks::ForkRow;
 pub use keys::{Key, KeyTree, Keys, MemoryKeys, Node};
 pub use ledger::Loss;
 pub use open::{Head, Store, StoreOptions, guarding};
 pub use payloads::{PayloadReader, Stored};
 pub use removal::{KeysDestroyed, Removal};
+pub use sessions::Moment;
+pub use snapshots::{Anchors, Snapshot};
 pub use stats::StoreStats;
 pub use steps::{CRASH_AT, FEED_STEPS, STEPS, at_each_step, step_taken};
 pub use tables::FORMAT;

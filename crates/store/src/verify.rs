@@ -2,15 +2,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use lacuna_codec::{Block, block_hash, decode_snapshot, encode_snapshot};
-use lacuna_core::{Digest, Event, Recorded, SessionNo, SpanId, Storage};
-use redb::{ReadTransaction, ReadableTable, ReadableTableMetadata};
+use lacuna_codec::{Block, StoredSnapshot, block_hash};
+use lacuna_core::{Digest, Event, Extent, Recorded, SessionNo, SpanId, Storage};
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata};
 
 use crate::StoreError;
+use crate::forks::ForkRow;
 use crate::open::{Head, Store, defensively};
 use crate::payloads::{PayloadReader, Stored};
 use crate::sessions::{each_event, fold};
-use crate::tables::{EVENTS, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
+use crate::tables::{EVENTS, FORKS, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
 
 /// What to verify.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +52,8 @@ pub struct VerifyReport {
     pub payload_bytes: u64,
     /// Snapshots compared with the fold of their events.
     pub snapshots: u64,
+    /// Bytes of them.
+    pub snapshot_bytes: u64,
     /// What is wrong.
     pub faults: Vec<Fault>,
 }
@@ -69,11 +72,13 @@ impl Store {
         let mut check = Check::new(options);
         check.part(|check| check.blocks(head, &read, self.payloads_at(&read)?, &mut progress))?;
         check.part(|check| check.unexplained(&read))?;
+        check.part(|check| check.beginnings(&read))?;
         let whole =
             options.from <= 1 && defensively(|| reaches_the_end(&read, options.to)).unwrap_or(true);
         if whole {
             check.part(|check| check.index(&read))?;
             check.part(|check| check.names(&read))?;
+            check.part(|check| check.rows_of_forks(&read))?;
             check.part(|check| check.snapshots(&read))?;
         }
         Ok(check.report)
@@ -92,11 +97,21 @@ struct Check<'a> {
     /// Version and hash of each session's last event seen.
     sessions: HashMap<SessionNo, (u64, Digest)>,
     opened: HashMap<String, SessionNo>,
+    /// The sessions that begin as forks, which each must go on from what its parent says.
+    forks: Vec<Forked>,
     lost: HashSet<(SessionNo, SpanId)>,
     /// Rows of the sessions' index that lead to the event that they name.
     indexed: u64,
     /// Payloads not found whole: a lossy commitment must name each.
     missing: Vec<(u64, SessionNo, SpanId, String)>,
+}
+
+/// What the first event of a fork says.
+#[derive(Clone, Copy)]
+struct Forked {
+    row: ForkRow,
+    version: u64,
+    previous: Digest,
 }
 
 impl<'a> Check<'a> {
@@ -106,6 +121,7 @@ impl<'a> Check<'a> {
             report: VerifyReport::default(),
             sessions: HashMap::new(),
             opened: HashMap::new(),
+            forks: Vec::new(),
             lost: HashSet::new(),
             indexed: 0,
             missing: Vec::new(),
@@ -218,6 +234,21 @@ impl<'a> Check<'a> {
                 }
                 self.opened.insert(opened.key.to_string(), recorded.session);
             }
+            (None, Event::SessionForked(forked)) => {
+                if recorded.session.0 != recorded.seq {
+                    self.fault(at, "a session begins under another number than its seq");
+                }
+                self.opened.insert(forked.key.to_string(), recorded.session);
+                self.forks.push(Forked {
+                    row: ForkRow {
+                        parent: forked.parent_number,
+                        child: recorded.session,
+                        at: forked.at,
+                    },
+                    version: recorded.version,
+                    previous: recorded.previous,
+                });
+            }
             (None, _) if self.options.from <= 1 => {
                 self.fault(at, "an event of a session that was never opened");
             }
@@ -300,6 +331,52 @@ impl<'a> Check<'a> {
         }
     }
 
+    /// A fork goes on from the event of its parent that it names: the chain of hashes leads there.
+    fn beginnings(&mut self, read: &ReadTransaction) -> Result<(), StoreError> {
+        for at in 0..self.forks.len() {
+            let Forked { row: ForkRow { parent, child, at: shared }, version, previous } =
+                self.forks[at];
+            let mut last = None;
+            let found = each_event(read, parent, shared, |recorded| {
+                last = Some((recorded.version, recorded.hash));
+                Ok(false)
+            });
+            let follows = matches!(found, Ok(()))
+                && last == Some((shared, previous))
+                && shared.checked_add(1) == Some(version);
+            if !follows {
+                let what = "a fork does not go on from its parent's event".to_owned();
+                self.fault(Some(child.0), what);
+            }
+        }
+        Ok(())
+    }
+
+    /// The table of forks says what their first events say.
+    fn rows_of_forks(&mut self, read: &ReadTransaction) -> Result<(), StoreError> {
+        let table = match read.open_table(FORKS) {
+            Ok(table) => table,
+            Err(redb::TableError::TableDoesNotExist(_)) if self.forks.is_empty() => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        for at in 0..self.forks.len() {
+            let ForkRow { parent, child, at } = self.forks[at].row;
+            for key in [(parent.0, child.0), (child.0, parent.0)] {
+                if table.get(key)?.map(|row| row.value()) != Some(at) {
+                    self.fault(Some(child.0), "the table of forks misses this one");
+                }
+            }
+        }
+        let rows = 2 * self.forks.len() as u64;
+        if table.len()? > rows {
+            self.fault(
+                None,
+                format!("{} rows of the table of forks lead nowhere", table.len()? - rows),
+            );
+        }
+        Ok(())
+    }
+
     /// Every event was found by its row; rows beyond those lead nowhere.
     fn index(&mut self, read: &ReadTransaction) -> Result<(), StoreError> {
         let rows = read.open_table(SESSION_BLOCKS)?.len()?;
@@ -328,41 +405,86 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// Projections are folds (I4): each snapshot must be, byte for byte, what its events give. The
-    /// bytes compared are encoded here and now: another zstd may have compressed the stored ones.
+    /// Projections are folds (I4): each snapshot must say what its events give. Each session with
+    /// snapshots is folded once.
     fn snapshots(&mut self, read: &ReadTransaction) -> Result<(), StoreError> {
-        let snapshots = read.open_table(SNAPSHOTS)?;
-        for entry in snapshots.iter()? {
-            let (key, value) = entry?;
-            let (session, version) = key.value();
-            let stored = match decode_snapshot(value.value()) {
-                Ok(Some(stored)) => Ok(stored),
-                // Of another format: it is passed over when loading, too.
-                Ok(None) => continue,
-                Err(error) => Err(error),
-            };
-            let mut state = None;
-            let folded = each_event(read, SessionNo(session), 1, |recorded| {
-                if recorded.version > version {
-                    return Ok(false);
-                }
-                fold(&mut state, &recorded)?;
-                // Not further: what is wrong behind it is no fault of the snapshot.
-                Ok(recorded.version < version)
-            });
-            let same = match (&folded, &state, &stored) {
-                (Ok(()), Some(state), Ok(stored)) => {
-                    stored.version == version && encode_snapshot(state)? == encode_snapshot(stored)?
-                }
-                _ => false,
-            };
-            self.report.snapshots += 1;
-            if !same {
-                let what =
-                    format!("the snapshot of session {session} at {version} is not its fold");
-                self.fault(None, what);
+        let table = read.open_table(SNAPSHOTS)?;
+        let mut rows = table.iter()?.peekable();
+        while let Some(row) = rows.next() {
+            let (session, version) = row?.0.value();
+            let mut versions = vec![version];
+            while let Some(next) =
+                rows.next_if(|next| next.as_ref().is_ok_and(|(key, _)| key.value().0 == session))
+            {
+                versions.push(next?.0.value().1);
             }
+            self.snapshots_of(read, &table, SessionNo(session), &versions)?;
         }
         Ok(())
+    }
+
+    fn snapshots_of(
+        &mut self,
+        read: &ReadTransaction,
+        table: &ReadOnlyTable<(u64, u64), &'static [u8]>,
+        session: SessionNo,
+        versions: &[u64],
+    ) -> Result<(), StoreError> {
+        let mut extents = HashMap::from([(0, Extent::default())]);
+        let mut left = versions;
+        let mut state = None;
+        let folded = each_event(read, session, 1, |recorded| {
+            fold(&mut state, &recorded)?;
+            if let (Some(state), Some((version, rest))) = (&state, left.split_first())
+                && state.version == *version
+            {
+                left = rest;
+                extents.insert(*version, state.extent());
+                let row = table.get((session.0, *version))?;
+                self.snapshot(session, *version, row.as_ref().map(|row| row.value()), |stored| {
+                    let since = extents.get(&stored.since.version).copied();
+                    since == Some(stored.since)
+                        && stored.grown().is_ok_and(|grown| grown == state.grown(stored.since))
+                        && stored.rest().is_ok_and(|rest| rest == state.rest())
+                });
+            }
+            // Not further: what is wrong behind the last one is no fault of a snapshot.
+            Ok(!left.is_empty())
+        });
+        match folded {
+            Ok(()) | Err(StoreError::Damaged(_) | StoreError::Newer { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        for version in left {
+            let row = table.get((session.0, *version))?;
+            self.snapshot(session, *version, row.as_ref().map(|row| row.value()), |_| false);
+        }
+        Ok(())
+    }
+
+    /// Counts a snapshot, and faults it unless it is what it should be. One of another format is passed
+    /// over when loading, too.
+    fn snapshot(
+        &mut self,
+        session: SessionNo,
+        version: u64,
+        stored: Option<&[u8]>,
+        same: impl FnOnce(&StoredSnapshot<'_>) -> bool,
+    ) {
+        let read = stored.map(StoredSnapshot::read);
+        let same = match &read {
+            Some(Ok(None)) => return,
+            Some(Ok(Some(stored))) => {
+                stored.session == session && stored.extent.version == version && same(stored)
+            }
+            Some(Err(_)) | None => false,
+        };
+        self.report.snapshots += 1;
+        self.report.snapshot_bytes += stored.map_or(0, |stored| stored.len() as u64);
+        if !same {
+            let what =
+                format!("the snapshot of session {} at {version} is not its fold", session.0);
+            self.fault(None, what);
+        }
     }
 }

@@ -5,17 +5,19 @@
 //! calls, roles that alternate); the renderings move and merge, they never leave out.
 
 mod anthropic;
+mod digests;
 mod items;
 mod openai;
 mod text;
 
 pub use anthropic::anthropic;
+pub use digests::{entry_digest, rendered_digest, window_digest};
 pub use openai::openai;
 pub use text::text;
 
 use std::sync::Arc;
 
-use crate::Entry;
+use crate::{Entry, Tombstone};
 
 /// An entry of the window with its content.
 #[derive(Debug, Clone)]
@@ -26,4 +28,6 @@ pub struct Shown {
     pub content: Option<Arc<[u8]>>,
     /// Why the content cannot be read now, although nothing says that it is lost.
     pub unreadable: Option<String>,
+    /// In a window of the past: the loss of the content that has come since.
+    pub lost_since: Option<Tombstone>,
 }

@@ -2,10 +2,16 @@
 //! tombstone ledger and the directives are views of it.
 
 mod evolve;
+mod fork;
+mod form;
+mod joined;
+mod known;
+mod parts;
+mod runs;
 mod summaries;
 mod window;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +22,9 @@ use crate::{
     TokensFrom,
 };
 
+pub use fork::ForkedFrom;
+pub use form::Form;
+pub use parts::{Extent, Grown, Rest};
 pub use window::{Entry, EntryKind};
 pub(crate) use window::{Key, Plan, Slot};
 
@@ -24,9 +33,9 @@ pub type SpanIndex = u32;
 
 /// What a session's events say, at one version.
 ///
-/// Folding the same events always gives the same state, and [`SessionState`] serialises to the
-/// same bytes: nothing in it depends on a hash map's order.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Folding the same events always gives the same state, and its parts ([`SessionState::grown`],
+/// [`SessionState::rest`]) serialise to the same bytes: nothing in them depends on a hash map's order.
+#[derive(Debug, Clone)]
 pub struct SessionState {
     /// Its number.
     pub number: SessionNo,
@@ -68,16 +77,17 @@ pub struct SessionState {
     pub(crate) workers: BTreeSet<Principal>,
     /// First number to try when a span id is to be assigned.
     pub(crate) next_assigned: u64,
+    /// Set for a fork.
+    pub(crate) forked_from: Option<ForkedFrom>,
+    /// What was shown to the model.
+    pub(crate) receipts: Vec<ReceiptState>,
     /// Set for a tenant's retention stream.
     pub(crate) retention: Option<std::sync::Arc<RetentionState>>,
-    /// First event of every command that bore an id.
-    pub(crate) commands: BTreeMap<[u8; 16], u64>,
-    #[serde(skip)]
-    pub(crate) by_id: HashMap<SpanId, SpanIndex>,
+    pub(crate) known: std::sync::Arc<known::Known>,
 }
 
 /// What a session knows of one span.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SpanState {
     /// Its id.
     pub id: SpanId,
@@ -136,6 +146,17 @@ pub struct SpanState {
     pub(crate) summary: Option<Box<SummaryState>>,
 }
 
+/// What a session knows of a receipt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReceiptState {
+    /// Version of the event that recorded it.
+    pub version: u64,
+    /// The version whose window was shown.
+    pub window_version: u64,
+    /// The turn.
+    pub turn: Option<u64>,
+}
+
 /// The announced removal of a span.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NoticeState {
@@ -162,7 +183,7 @@ pub(crate) enum Place {
 }
 
 /// What a session knows of a summary besides its span.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SummaryState {
     pub(crate) covers: Vec<SpanIndex>,
     /// The spans that its claims cite.
@@ -286,11 +307,6 @@ impl SessionState {
         self.index(id).map(|index| self.span(index))
     }
 
-    /// The index of this id.
-    pub fn index(&self, id: &SpanId) -> Option<SpanIndex> {
-        self.by_id.get(id).copied()
-    }
-
     /// The directive of this number, carried out or refused.
     pub fn directive(&self, number: DirectiveNo) -> Option<&DirectiveState> {
         self.directives.get((number.0 as usize).checked_sub(1)?)
@@ -316,14 +332,14 @@ impl SessionState {
         span.loss.map(|entry| &self.ledger[entry as usize])
     }
 
+    /// The receipts, by number from 1.
+    pub fn receipts(&self) -> &[ReceiptState] {
+        &self.receipts
+    }
+
     /// The budget of the window as it stands.
     pub fn budget(&self) -> Budget {
         Budget::at(self, self.used_tokens)
-    }
-
-    /// The first event of the command that bore this id, if one did.
-    pub fn command(&self, key: &[u8; 16]) -> Option<u64> {
-        self.commands.get(key).copied()
     }
 
     /// The typed answer about a span, as far as the session alone can tell: it does not know what a
@@ -339,12 +355,6 @@ impl SessionState {
             Place::Window => Outcome::Live,
             Place::Outside | Place::Pruned(_) => Outcome::Recoverable,
         }
-    }
-
-    /// Rebuilds what serialisation leaves out. Call it after decoding a snapshot.
-    pub fn reindex(&mut self) {
-        self.by_id =
-            self.spans.iter().zip(0..).map(|(span, index)| (span.id.clone(), index)).collect();
     }
 }
 

@@ -97,6 +97,7 @@ impl Scenario {
                 .filter_map(|id| Some((id.clone(), self.copy_of(id)?)))
                 .collect(),
             examination: self.examine(command),
+            lost_since: Vec::new(),
             retention: self.retention.clone(),
         }
     }
@@ -247,7 +248,7 @@ impl Scenario {
             let span = state.span(entry.spans[0]);
             let readable = self.evidence.get(&span.id).is_none_or(|e| e.existence.is_ok());
             let content = self.contents.get(&span.id).filter(|_| whole && readable).cloned();
-            Shown { entry, content, unreadable: None }
+            Shown { entry, content, unreadable: None, lost_since: None }
         });
         shown.collect()
     }

@@ -2,12 +2,15 @@
 
 mod append;
 mod audit;
+mod diff;
 mod durability;
 mod expand;
 mod explain;
+mod fork;
 mod notes;
 mod open;
 mod prune;
+mod receipt;
 mod restore;
 mod search;
 mod suggest;
@@ -19,18 +22,21 @@ pub use append::{
     AppendReply, AppendRequest, AppendedBody, ExternalBody, SourceBody, SpanBody, WithheldBody,
 };
 pub use audit::{AuditReplyBody, AuditRequest, RemarkBody, RemarkFindingBody};
+pub use diff::{ChangeBody, ChangeCounts, DiffReply, DiffRequest, EndBody, StoodBody};
 pub use durability::{
     CopyBody, DurabilityReply, DurabilityRequest, DurableSpanBody, HistoryReply, HistoryRequest,
     TombstoneBody, TombstonesReply, TombstonesRequest,
 };
 pub use expand::{CauseBody, ExpandReply, ExpandRequest, HandledBody};
-pub use explain::{ExplainReply, ExplainRequest, KindBody, StoryBody, SummaryBody};
+pub use explain::{ExplainReply, ExplainRequest, KindBody, StoryBody, SummaryBody, ThenBody};
+pub use fork::{ForkReply, ForkRequest};
 pub use notes::{
     ContradictReply, ContradictRequest, ResolveRequest, VersionReply, contradiction_id,
     contradiction_number,
 };
 pub use open::{CloseReply, CloseRequest, OpenReply, OpenRequest};
 pub use prune::{PruneReplyBody, PruneRequest, PrunedBody};
+pub use receipt::{ReceiptReply, ReceiptRequest, receipt_name, receipt_number};
 pub use restore::{RestoreReply, RestoreRequest};
 pub use search::{MatchBody, ScannedBody, SearchReply, SearchRequest, UnsearchableBody};
 pub use suggest::{CandidateBody, SuggestReply, SuggestRequest};

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::CauseBody;
-use crate::BudgetBody;
 use crate::common::request;
+use crate::{BudgetBody, EvidenceBody};
 
 request! {
     /// Read the live window, now or at a moment of the past.
@@ -30,7 +30,7 @@ request! {
     }
 }
 
-/// A moment: exactly one of the three.
+/// A moment: exactly one of these.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AtBody {
@@ -40,9 +40,13 @@ pub struct AtBody {
     /// At this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
-    /// At the end of this turn: before the first span of a later one.
+    /// At this turn: what its last receipt says was shown; without one, before the first span of a later
+    /// turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u64>,
+    /// What this receipt says was shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<String>,
 }
 
 /// The window, as entries or rendered.
@@ -68,6 +72,11 @@ pub struct WindowReply {
     pub next: Option<u64>,
     /// How full it is.
     pub budget: BudgetBody,
+    /// Set for a moment of the past: its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<String>,
+    /// What the answer rests on.
+    pub evidence: EvidenceBody,
 }
 
 /// One entry of the window.
@@ -105,6 +114,10 @@ pub struct EntryBody {
     /// The text of a stub or tombstone; what follows a summary; what stands for withheld content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// BLAKE3 of the content of a span or summary, or of the text of a stub or tombstone: what receipts
+    /// are made of.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub digest: String,
     /// The content of a span or summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
@@ -117,6 +130,9 @@ pub struct EntryBody {
     /// Set if the content cannot be read now, and why: its store gave no answer. It is not lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<String>,
+    /// In a window of the past, set if the content was shown then and has been lost since: why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_since: Option<CauseBody>,
     /// Tokens of the spans that it stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pruned_tokens: Option<u64>,
