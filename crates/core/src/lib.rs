@@ -32,8 +32,8 @@ mod suggest;
 pub mod render;
 
 pub use budget::Budget;
-pub use command::{Audit, CloseRun, Command, Due, Open, OpenRun, Prune, Summarize};
-pub use context::{Context, CopyEvidence, Limits};
+pub use command::{Audit, CloseRun, Command, Due, Fork, Open, OpenRun, Prune, Receipt, Summarize};
+pub use context::{Context, CopyEvidence, Limits, LostSince};
 pub use contract::{
     Apart, ClaimFacts, Examination, Examiner, KindCount, Omitted, SourceFacts, TextRange,
     findings_said, tags_text, wanted,
@@ -45,7 +45,8 @@ pub use decide::{
 pub use digest::{Digest, Digesting, InvalidDigest};
 pub use event::{
     Alert, AuditNote, Cause, Check, Claim, ClaimOrigin, ClaimSource, CommandStamp, Contract, Cost,
-    Event, Match, PruneMode, Purpose, Recorded, RejectReason, StoredClaims, SummaryStatus,
+    Event, Match, PruneMode, Purpose, Recorded, RejectReason, Rendering, StoredClaims,
+    SummaryStatus,
 };
 pub use finding::{Finding, FindingCode};
 pub use gate::{Gate, check, gate};
@@ -61,7 +62,8 @@ pub use stand_in::{
     replaced_text, shared_stub_text, stub_text, tombstone_text, unreadable_text, withheld_text,
 };
 pub use state::{
-    DirectiveState, Entry, EntryKind, Outcome, SessionState, SpanIndex, SpanState, Tombstone,
+    DirectiveState, Entry, EntryKind, ForkedFrom, Outcome, ReceiptState, SessionState, SpanIndex,
+    SpanState, Tombstone,
 };
 pub use suggest::{Candidate, candidates};
 pub use time::{InvalidTime, Timestamp};

@@ -223,7 +223,8 @@ impl Journal {
         Ok(done.again)
     }
 
-    /// Up to `limit` of a session's events from a version on.
+    /// Up to `limit` of the events of a session's history from a version on: a fork's begins with those of
+    /// the session that it was forked from.
     pub fn history(
         &self,
         key: &SessionKey,

@@ -23,6 +23,7 @@ mod reader;
 
 mod journal;
 mod questions;
+mod receipt;
 mod search;
 mod stats;
 
@@ -35,6 +36,7 @@ pub use lacuna_store::{
     BackupReport, Fault, Head, StoreError, VerifyOptions, VerifyReport, Walked, step_taken,
 };
 pub use options::Options;
+pub use receipt::{ReceiptRequest, Sender};
 pub use request::{Callback, Done, Request};
 pub use retention::{
     Erased, Loss, Plan, PlannedSession, PlannedSpan, RetentionClock, RunLimit, RunRequest,

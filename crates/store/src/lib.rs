@@ -13,6 +13,7 @@ mod keys;
 mod scrub;
 
 mod commit;
+mod forks;
 mod leaves;
 mod ledger;
 mod open;
@@ -31,6 +32,7 @@ mod verify;
 pub use backup::BackupReport;
 pub use commit::{Commit, Snapshot};
 pub use error::StoreError;
+pub use forks::ForkRow;
 pub use keys::{Key, KeyTree, Keys, MemoryKeys, Node};
 pub use ledger::Loss;
 pub use open::{Head, Store, StoreOptions, guarding};

@@ -11,6 +11,7 @@ mod uploads;
 mod work;
 
 mod commands;
+mod deeds;
 mod fit;
 mod journal;
 mod queries;

@@ -15,7 +15,7 @@ use crate::readings::Readings;
 use crate::settings::Settings;
 use crate::uploads::Uploads;
 use crate::work::{Inner, Work};
-use crate::{commands, journal, queries, retention};
+use crate::{commands, deeds, journal, queries, retention};
 
 /// The verbs on one journal. Cheap to clone.
 #[derive(Clone)]
@@ -118,6 +118,7 @@ impl Service {
             "put-chunk" | "put-close" => self.0.uploads.begin(call, &key).map(Work::Done),
             "expand" | "window" | "durability" | "tombstones" | "history" | "suggest"
             | "explain" | "search" => Ok(queries::begin(call, key)),
+            "receipt" | "fork" => Ok(deeds::begin(call, key)),
             _ => commands::begin(call, key, &self.0),
         }
     }

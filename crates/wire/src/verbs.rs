@@ -106,6 +106,16 @@ pub const SESSION_VERBS: &[VerbSpec] = &[
     ),
     verb::<s::HistoryRequest, s::HistoryReply>(Session, "history", "reads the session's events"),
     verb::<s::ExplainRequest, s::ExplainReply>(Session, "explain", "tells what happened to a span"),
+    verb::<s::ReceiptRequest, s::ReceiptReply>(
+        Session,
+        "receipt",
+        "records what was shown to the model at one call",
+    ),
+    verb::<s::ForkRequest, s::ForkReply>(
+        Session,
+        "fork",
+        "begins a session as a fork of another one at a moment of its past",
+    ),
     verb::<s::CloseRequest, s::CloseReply>(Session, "close", "ends the session"),
 ];
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::{
-    Contradiction, DirectiveState, Key, NoticeState, Place, SessionState, Slot, SpanIndex,
-    SpanState, Tombstone,
+    Contradiction, DirectiveState, Key, NoticeState, Place, ReceiptState, SessionState, Slot,
+    SpanIndex, SpanState, Tombstone,
 };
 use crate::event::{
     ContradictionNoted, Event, LossyCommitted, NoticeGiven, PruneExecuted, PruneRejected, Recorded,
@@ -51,6 +51,8 @@ impl SessionState {
             refused: BTreeMap::new(),
             workers: BTreeSet::new(),
             next_assigned: 1,
+            forked_from: None,
+            receipts: Vec::new(),
             retention: (key.session.as_str() == crate::retention::STREAM).then(Default::default),
             commands: BTreeMap::new(),
             by_id: HashMap::new(),
@@ -86,6 +88,12 @@ impl SessionState {
                 }
             }
             Event::SessionClosed => self.closed_at = Some(recorded.at),
+            Event::WindowReceipted(event) => self.receipts.push(ReceiptState {
+                version: recorded.version,
+                window_version: event.window_version,
+                turn: event.turn,
+            }),
+            Event::SessionForked(event) => self.forked(recorded, event),
         }
         self.stamp(recorded);
     }

@@ -1,12 +1,15 @@
 //! `durability`, `tombstones`, `history`: pages of the journal's projections.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use lacuna_core::{SessionKey, SpanId, tombstone_text};
 use lacuna_engine::SpanDurability;
 use lacuna_wire::session::{
     CopyBody, DurabilityReply, DurabilityRequest, DurableSpanBody, HistoryReply, HistoryRequest,
     TombstoneBody, TombstonesReply, TombstonesRequest, span_ids,
 };
-use lacuna_wire::{EventBody, WireError, cause_json, event_body};
+use lacuna_wire::{WireError, cause_json, event_body};
 
 use super::{expect_version, outcome_word};
 use crate::error::wire_error;
@@ -117,10 +120,20 @@ pub(super) fn history(
     const SHORTEST: usize = 256;
     let limit = limit.min(PAGE).min(max / SHORTEST + 1);
     let recorded = inner.journal.history(key, from, limit).map_err(wire_error)?;
-    let mut events: Vec<EventBody> =
-        recorded.iter().map(|event| event_body(inner.journal.id(), key, event)).collect();
-    for event in &mut events {
-        shorten(event, longest_event(max))?;
+    let mut events = Vec::with_capacity(recorded.len());
+    let mut names = HashMap::new();
+    for event in &recorded {
+        // A fork's history begins with what other sessions recorded.
+        let name = match names.entry(event.session) {
+            Entry::Occupied(name) => name.into_mut(),
+            Entry::Vacant(vacant) => {
+                let name = inner.journal.session_key(event.session).map_err(wire_error)?;
+                vacant.insert(name.unwrap_or_else(|| key.clone()))
+            }
+        };
+        let mut event = event_body(inner.journal.id(), name, event);
+        shorten(&mut event, longest_event(max))?;
+        events.push(event);
     }
     let taken = fitting(&events, max)?;
     events.truncate(taken);

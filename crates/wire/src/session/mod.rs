@@ -5,9 +5,11 @@ mod audit;
 mod durability;
 mod expand;
 mod explain;
+mod fork;
 mod notes;
 mod open;
 mod prune;
+mod receipt;
 mod restore;
 mod search;
 mod suggest;
@@ -25,12 +27,14 @@ pub use durability::{
 };
 pub use expand::{CauseBody, ExpandReply, ExpandRequest, HandledBody};
 pub use explain::{ExplainReply, ExplainRequest, KindBody, StoryBody, SummaryBody};
+pub use fork::{ForkReply, ForkRequest};
 pub use notes::{
     ContradictReply, ContradictRequest, ResolveRequest, VersionReply, contradiction_id,
     contradiction_number,
 };
 pub use open::{CloseReply, CloseRequest, OpenReply, OpenRequest};
 pub use prune::{PruneReplyBody, PruneRequest, PrunedBody};
+pub use receipt::{ReceiptReply, ReceiptRequest, receipt_name, receipt_number};
 pub use restore::{RestoreReply, RestoreRequest};
 pub use search::{MatchBody, ScannedBody, SearchReply, SearchRequest, UnsearchableBody};
 pub use suggest::{CandidateBody, SuggestReply, SuggestRequest};
