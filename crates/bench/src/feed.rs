@@ -44,7 +44,11 @@ pub(crate) async fn run(spans: usize, nats_server: &Path) -> Result<(), Failure>
                 if begun.elapsed() > PATIENCE {
                     return Err(Failure::from(format!("the feed is stuck: {:?}", tell())));
                 }
-                tokio::time::sleep(glance).await;
+                match glance {
+                    // The runtime's clock is too coarse for one event.
+                    Duration::ZERO => tokio::task::yield_now().await,
+                    glance => tokio::time::sleep(glance).await,
+                }
             }
             Ok(())
         }
@@ -71,7 +75,7 @@ pub(crate) async fn run(spans: usize, nats_server: &Path) -> Result<(), Failure>
         send(&journal, "single", Command::Append { spans: vec![span(n as u64, "single")] })?;
         // It is durable now; the way from here is the feed's.
         let begun = Instant::now();
-        until(journal.head().seq, Duration::from_micros(100)).await?;
+        until(journal.head().seq, Duration::ZERO).await?;
         times.push(begun.elapsed());
     }
     times.sort_unstable();
