@@ -29,6 +29,7 @@ mod terminate;
 
 mod outside;
 mod permissions;
+mod proof;
 mod scrub;
 mod service;
 

@@ -10,6 +10,7 @@ mod request;
 mod again;
 mod batch;
 mod cache;
+mod checkpoints;
 mod copies;
 mod evidence;
 mod examine;
@@ -27,11 +28,16 @@ mod search;
 mod stats;
 
 pub use answers::{CopyAt, Expanded, Lookup, Slice, SpanDurability, SummaryAccount};
+pub use checkpoints::{CheckpointClock, Judged, Judgement, Listener, Signed, judge};
 pub use clock::{Clock, system_clock};
 pub use error::EngineError;
 pub use external::{Ask, ExternalStore, FolderStore, Found, Stores, Through, Unread};
 pub use journal::{Closed, Journal};
-pub use lacuna_store::{BackupReport, Fault, Head, StoreError, VerifyOptions, VerifyReport};
+pub use lacuna_codec::{Checkpoint, NoteVerifier};
+pub use lacuna_store::{
+    BackupReport, CopyReport, Fault, Head, Standing, StoreError, VerifyOptions, VerifyReport,
+    read_copy,
+};
 pub use options::Options;
 pub use request::{Callback, Done, Request};
 pub use retention::{

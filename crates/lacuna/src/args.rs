@@ -108,8 +108,11 @@ pub(crate) enum Command {
     Sessions,
     /// Where the journal ends
     Head,
-    /// Verify the journal: chain, digests, payloads, projections
+    /// Verify the journal: chain, digests, payloads, projections; with --checkpoint also whether it goes
+    /// on from what was once signed
     Verify(Verify),
+    /// Sign where the journal ends; keep the note where nobody who can write to the journal can
+    Checkpoint(Checkpoint),
     /// Copy the journal while it is in use
     Backup(Backup),
     /// Figures about the journal and its daemon
@@ -393,6 +396,25 @@ pub(crate) struct Verify {
     /// Last seq
     #[arg(long, value_name = "SEQ")]
     pub(crate) to: Option<u64>,
+    /// File of signed checkpoints; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// A key to believe, <name>+<id>+<base64>, or a file of such lines; the journal's own unless given
+    #[arg(long = "key", value_name = "KEY", requires = "checkpoint")]
+    pub(crate) keys: Vec<String>,
+    /// Judge a copy of journal.redb by the checkpoints, without daemon or keys to its contents
+    #[arg(
+        long, value_name = "FILE", requires_all = ["checkpoint", "keys"],
+        conflicts_with_all = ["from", "to", "journal", "nats"]
+    )]
+    pub(crate) copy: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Checkpoint {
+    /// File to add the note to; standard output unless given
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -34,6 +34,7 @@ pub(crate) struct Config {
     stores: BTreeMap<String, StoreConfig>,
     probe: ProbeConfig,
     scrub: ScrubConfig,
+    checkpoint: CheckpointConfig,
     stop: StopConfig,
     pub(crate) log: LogConfig,
 }
@@ -109,6 +110,14 @@ struct BackupConfig {
 struct ScrubConfig {
     bytes_per_second: u64,
     every: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CheckpointConfig {
+    #[serde(deserialize_with = "period")]
+    every: Period,
+    key: PathBuf,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -237,6 +246,8 @@ impl Config {
             cached_spans: self.journal.cached_spans,
             // Checked when it was loaded.
             scrub: self.scrub().ok().flatten(),
+            signing_key: Some(self.checkpoint.key.clone())
+                .filter(|key| !key.as_os_str().is_empty()),
             run_limit: RunLimit {
                 spans: self.retention.limit_spans,
                 share_ppm: self.retention.limit_percent * 10_000,
@@ -278,6 +289,11 @@ impl Config {
     /// How often policies run; zero: only when asked.
     pub(crate) fn retention_every(&self) -> Duration {
         Duration::from_millis(self.retention.every.0)
+    }
+
+    /// How often checkpoints are signed; zero: only when asked.
+    pub(crate) fn checkpoint_every(&self) -> Duration {
+        Duration::from_millis(self.checkpoint.every.0)
     }
 
     /// How long a stopping daemon waits for requests in flight.
@@ -363,6 +379,7 @@ mod tests {
             ("[log]\nformat = \"xml\"\n", "xml"),
             ("[limits]\nspan_mib = 5000\n", "limits.span_mib"),
             ("[retention]\nevery = \"1y\"\n", "1y"),
+            ("[checkpoint]\nevery = \"often\"\n", "often"),
             ("[retention]\nlimit_percent = 101\n", "retention.limit_percent"),
             ("writer = 3\n", "writer"),
             ("[probe]\ntimeout_ms = 0\n", "probe.timeout_ms"),

@@ -20,5 +20,6 @@ mod retention;
 mod service;
 
 pub use call::{Answer, Call, Job, Responder};
+pub use journal::verify_copy;
 pub use service::Service;
 pub use settings::Settings;

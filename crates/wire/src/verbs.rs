@@ -146,6 +146,11 @@ pub const RETENTION_VERBS: &[VerbSpec] = &[
 pub const JOURNAL_VERBS: &[VerbSpec] = &[
     verb::<Empty, j::HeadReply>(Journal, "head", "tells where the journal ends"),
     verb::<j::VerifyRequest, j::VerifyReply>(Journal, "verify", "verifies the journal"),
+    verb::<Empty, j::CheckpointReply>(
+        Journal,
+        "checkpoint",
+        "signs where the journal ends, to be kept elsewhere",
+    ),
     verb::<Empty, j::StatsReply>(Journal, "stats", "tells figures about the daemon"),
     verb::<j::SessionsRequest, j::SessionsReply>(Journal, "sessions", "lists sessions by name"),
     verb::<j::BackupRequest, j::BackupReply>(Journal, "backup", "copies the journal"),

@@ -14,6 +14,7 @@ mod golden_events;
 mod golden_storage;
 mod header;
 mod hostile;
+mod notes;
 mod packs;
 mod registry;
 mod round_trip;

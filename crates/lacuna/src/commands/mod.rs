@@ -12,6 +12,7 @@ mod import;
 mod journal;
 mod look;
 mod policy;
+mod proof;
 mod prune;
 mod retention;
 mod search;
@@ -34,6 +35,11 @@ pub(crate) fn run(args: Args) -> Result<Exit, Failure> {
         Command::Demo => return demo::run(&global),
         Command::Import(args) => return import::run(&global, &args),
         _ => {}
+    }
+    if let Command::Verify(args) = &args.command
+        && let Some(copy) = &args.copy
+    {
+        return proof::verify_copy(&global, copy, args);
     }
     let backend = Backend::open(&global, matches!(args.command, Command::Open(_)))?;
     let context = Context { backend: &backend, global: &global };
@@ -64,7 +70,8 @@ pub(crate) fn run(args: Args) -> Result<Exit, Failure> {
         Command::Erase(args) => retention::erase(&context, args),
         Command::Sessions => journal::sessions(&context),
         Command::Head => journal::head(&context),
-        Command::Verify(args) => journal::verify(&context, &args),
+        Command::Verify(args) => proof::verify(&context, &args),
+        Command::Checkpoint(args) => proof::checkpoint(&context, &args),
         Command::Backup(args) => journal::backup(&context, &args),
         Command::Stats => journal::stats(&context),
         Command::Serve(_) | Command::Completions(_) | Command::Demo | Command::Import(_) => {

@@ -5,7 +5,7 @@ mod broker;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lacuna_engine::{Journal, Options, RetentionClock};
+use lacuna_engine::{CheckpointClock, Journal, Options, RetentionClock};
 use lacuna_nats::{Access, Buckets};
 use lacuna_verbs::Service;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -79,6 +79,7 @@ async fn serve(config: &Config, journal: Arc<Journal>, buckets: &Buckets) -> Res
         }
         () = signals.recv() => return Ok(Exit::Done),
     };
+    let clock = CheckpointClock::start(Arc::clone(&journal), config.checkpoint_every());
     tracing::info!(journal = journal.id(), "ready");
     let failed = loop {
         tokio::select! {
@@ -95,6 +96,10 @@ async fn serve(config: &Config, journal: Arc<Journal>, buckets: &Buckets) -> Res
         () = serving.stop(config.deadline()) => {}
         () = signals.recv() => tracing::warn!("ending without waiting for requests in flight"),
     }
+    drop(clock);
+    if !failed && !config.checkpoint_every().is_zero() {
+        last_checkpoint(&journal);
+    }
     if let Some(broker) = private {
         broker.stop().await;
     }
@@ -105,6 +110,15 @@ async fn serve(config: &Config, journal: Arc<Journal>, buckets: &Buckets) -> Res
         ));
     }
     Ok(Exit::Done)
+}
+
+/// Signs what the daemon leaves behind.
+fn last_checkpoint(journal: &Journal) {
+    match journal.checkpoint_if_moved() {
+        Ok(Some(signed)) => tracing::info!(seq = signed.checkpoint.seq, "a checkpoint was signed"),
+        Ok(None) => {}
+        Err(error) => tracing::error!(%error, "the end of the journal was not signed"),
+    }
 }
 
 /// The broker that is configured; else the usual one; else a private one.

@@ -22,6 +22,7 @@ mod payloads;
 mod removal;
 mod sessions;
 mod summaries;
+mod tamper;
 mod verify;
 
 #[test]
