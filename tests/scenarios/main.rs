@@ -34,6 +34,7 @@ mod scrub;
 mod service;
 
 mod transcripts;
+mod transfer;
 
 /// A file that nobody names would never be compiled, and its tests would pass by not running.
 #[test]

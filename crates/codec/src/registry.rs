@@ -42,6 +42,7 @@ kinds! {
     NOTICE_GIVEN = 17, 1, "notice-given";
     RUN_OPENED = 18, 1, "run-opened";
     RUN_CLOSED = 19, 1, "run-closed";
+    EVENT_IMPORTED = 22, 1, "event-imported";
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::adopt::Adopted;
 use crate::event::{Match, Rule, RunEnd, RunTally};
 use crate::{AuditNote, Claim, Contract, Digest, NewSpan, PruneMode, Purpose, SpanId, SpanIndex};
 
@@ -55,6 +56,13 @@ pub enum Command {
     },
     /// End the session: it stays readable and takes no more commands.
     Close,
+    /// Take over events of a session of another journal, from its first one on.
+    Adopt {
+        /// The id of that journal.
+        journal: String,
+        /// The events, in order.
+        events: Vec<Adopted>,
+    },
     /// Set the tenant's policy.
     SetPolicy {
         /// Its rules, in order.

@@ -12,6 +12,7 @@ mod time;
 
 pub mod text;
 
+mod adopt;
 mod command;
 pub mod event;
 
@@ -31,6 +32,7 @@ mod suggest;
 
 pub mod render;
 
+pub use adopt::{Adopted, MAX_PASSED, NotTheirs};
 pub use budget::Budget;
 pub use command::{Audit, CloseRun, Command, Due, Open, OpenRun, Prune, Summarize};
 pub use context::{Context, CopyEvidence, Limits};
@@ -45,7 +47,8 @@ pub use decide::{
 pub use digest::{Digest, Digesting, InvalidDigest};
 pub use event::{
     Alert, AuditNote, Cause, Check, Claim, ClaimOrigin, ClaimSource, CommandStamp, Contract, Cost,
-    Event, Match, PruneMode, Purpose, Recorded, RejectReason, StoredClaims, SummaryStatus,
+    Event, Imported, Match, PruneMode, Purpose, Recorded, RejectReason, StoredClaims,
+    SummaryStatus,
 };
 pub use finding::{Finding, FindingCode};
 pub use gate::{Gate, check, gate};
@@ -61,7 +64,8 @@ pub use stand_in::{
     replaced_text, shared_stub_text, stub_text, tombstone_text, unreadable_text, withheld_text,
 };
 pub use state::{
-    DirectiveState, Entry, EntryKind, Outcome, SessionState, SpanIndex, SpanState, Tombstone,
+    DirectiveState, Entry, EntryKind, ImportState, Outcome, SessionState, SpanIndex, SpanState,
+    Tombstone,
 };
 pub use suggest::{Candidate, candidates};
 pub use time::{InvalidTime, Timestamp};

@@ -26,6 +26,7 @@ mod journal;
 mod questions;
 mod search;
 mod stats;
+mod transfer;
 
 pub use answers::{CopyAt, Expanded, Lookup, Slice, SpanDurability, SummaryAccount};
 pub use checkpoints::{CheckpointClock, Judged, Judgement, Listener, Signed, judge};
@@ -46,3 +47,4 @@ pub use retention::{
 pub use scrub::{ScrubOptions, ScrubStats};
 pub use search::{Among, Match, Pattern, Searched};
 pub use stats::Stats;
+pub use transfer::{Export, Exported, Payload};

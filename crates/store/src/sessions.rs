@@ -128,6 +128,32 @@ impl Store {
     }
 }
 
+impl Store {
+    /// The stored forms of up to `limit` of a session's events from a version on, about as many as fit into
+    /// `bytes`; at least one, if there is one.
+    pub fn stored_history(
+        &self,
+        session: SessionNo,
+        from_version: u64,
+        limit: usize,
+        bytes: usize,
+    ) -> Result<Vec<(Recorded, Arc<[u8]>)>, StoreError> {
+        defensively(|| {
+            let read = self.db.begin_read()?;
+            let (mut found, mut taken) = (Vec::new(), 0);
+            each_stored(&read, session, from_version.max(1), |recorded, stored| {
+                if found.len() >= limit || (taken + stored.len() > bytes && !found.is_empty()) {
+                    return Ok(false);
+                }
+                taken += stored.len();
+                found.push((recorded, stored.into()));
+                Ok(true)
+            })?;
+            Ok(found)
+        })
+    }
+}
+
 /// Folds one event into a state that may not exist yet.
 pub(crate) fn fold(
     state: &mut Option<SessionState>,
@@ -197,6 +223,16 @@ pub(crate) fn each_event(
     from: u64,
     mut each: impl FnMut(Recorded) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
+    each_stored(read, session, from, |recorded, _| each(recorded))
+}
+
+/// The same with the stored form of each.
+fn each_stored(
+    read: &ReadTransaction,
+    session: SessionNo,
+    from: u64,
+    mut each: impl FnMut(Recorded, &[u8]) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
     let index = read.open_table(SESSION_BLOCKS)?;
     let events = read.open_table(EVENTS)?;
     let begin = index
@@ -216,7 +252,7 @@ pub(crate) fn each_event(
                 continue;
             }
             let recorded = decode_event(stored)?;
-            if recorded.version >= from && !each(recorded)? {
+            if recorded.version >= from && !each(recorded, stored)? {
                 return Ok(());
             }
         }

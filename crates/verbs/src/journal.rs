@@ -1,5 +1,6 @@
 //! The verbs that concern the whole journal.
 
+mod adopt;
 mod checkpoints;
 
 pub use checkpoints::verify_copy;
@@ -8,8 +9,8 @@ use std::path::{Component, Path, PathBuf};
 
 use lacuna_engine::{ScrubStats, VerifyOptions};
 use lacuna_wire::journal::{
-    BackupReply, BackupRequest, CheckedBody, FaultBody, HeadReply, ScrubBody, SessionsReply,
-    SessionsRequest, StatsReply, VerifyReply, VerifyRequest,
+    AdoptRequest, BackupReply, BackupRequest, CheckedBody, FaultBody, HeadReply, ScrubBody,
+    SessionsReply, SessionsRequest, StatsReply, VerifyReply, VerifyRequest,
 };
 use lacuna_wire::{Code, Empty, WireError, parse};
 
@@ -36,6 +37,13 @@ pub(crate) fn begin(call: &Call<'_>) -> Result<Work, WireError> {
         "checkpoint" => {
             let Empty {} = parse(call.body)?;
             return Ok(Work::Deed(Box::new(checkpoints::sign)));
+        }
+        "adopt" => {
+            let request: AdoptRequest = parse(call.body)?;
+            let (tenant, principal) = (call.subject.tenant.clone(), call.subject.principal.clone());
+            return Ok(Work::Deed(Box::new(move |inner| {
+                adopt::adopt(inner, &tenant, &principal, request)
+            })));
         }
         "stats" => {
             let Empty {} = parse(call.body)?;

@@ -110,7 +110,7 @@ impl Service {
             }
             "put-chunk" | "put-close" => self.0.uploads.begin(call, &key).map(Work::Done),
             "expand" | "window" | "durability" | "tombstones" | "history" | "suggest"
-            | "explain" | "search" => Ok(queries::begin(call, key)),
+            | "explain" | "search" | "export" => Ok(queries::begin(call, key)),
             _ => commands::begin(call, key, &self.0),
         }
     }

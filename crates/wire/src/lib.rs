@@ -19,7 +19,7 @@ mod asyncapi;
 pub use asyncapi::asyncapi;
 pub use common::{BudgetBody, CheckBody, CostBody, Empty, EvidenceBody};
 pub use error::{Code, WireError};
-pub use event::{EventBody, cause_json, event_body};
+pub use event::{EventBody, ImportedBody, cause_json, event_body};
 pub use json::{MAX_DEPTH, fingerprint, parse};
 pub use subject::{Group, Subject, SubjectError, Target};
 pub use verbs::{JOURNAL_VERBS, RETENTION_VERBS, SESSION_VERBS, VerbSpec, find, verbs};

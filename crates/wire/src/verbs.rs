@@ -106,6 +106,11 @@ pub const SESSION_VERBS: &[VerbSpec] = &[
     ),
     verb::<s::HistoryRequest, s::HistoryReply>(Session, "history", "reads the session's events"),
     verb::<s::ExplainRequest, s::ExplainReply>(Session, "explain", "tells what happened to a span"),
+    verb::<s::ExportRequest, s::ExportReply>(
+        Session,
+        "export",
+        "reads the session as another journal takes it over",
+    ),
     verb::<s::CloseRequest, s::CloseReply>(Session, "close", "ends the session"),
 ];
 
@@ -150,6 +155,11 @@ pub const JOURNAL_VERBS: &[VerbSpec] = &[
         Journal,
         "checkpoint",
         "signs where the journal ends, to be kept elsewhere",
+    ),
+    verb::<j::AdoptRequest, j::AdoptReply>(
+        Journal,
+        "adopt",
+        "takes over a session of another journal",
     ),
     verb::<Empty, j::StatsReply>(Journal, "stats", "tells figures about the daemon"),
     verb::<j::SessionsRequest, j::SessionsReply>(Journal, "sessions", "lists sessions by name"),

@@ -186,6 +186,13 @@ frozen! {
         deferred: u64,
         held: u64,
     }
+    /// `tenant` and `session`: the name of the session here, with the event that opens it.
+    struct EventImportedV1 {
+        journal: String,
+        tenant: Option<String>,
+        session: Option<String>,
+        stored: Vec<u8>,
+    }
     /// The stored form of a summary's claims, behind its text in the payload.
     struct ClaimsV1 { claims: Vec<ClaimV1> }
 }

@@ -6,6 +6,7 @@
 mod arbitrary;
 mod json;
 mod samples;
+mod samples_imported;
 mod samples_retention;
 
 mod blocks;

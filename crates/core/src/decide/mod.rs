@@ -1,6 +1,7 @@
 //! Decisions: `(state, command, context) -> events and a reply, or a refusal`. Functions without
 //! effects; nothing happens until their events are committed.
 
+mod adopt;
 mod again;
 mod append;
 mod audit;
@@ -143,6 +144,13 @@ pub enum Reply {
         /// The session's version.
         version: u64,
     },
+    /// Events of another journal are taken over.
+    Adopted {
+        /// The session's version.
+        version: u64,
+        /// How many of the events were new: the last ones.
+        events: usize,
+    },
     /// The session is closed.
     Closed {
         /// Its version.
@@ -188,6 +196,10 @@ pub fn decide(
         expect_version(version, context)?;
         return open::decide(state, open, context);
     }
+    if let Command::Adopt { journal, events } = command {
+        expect_version(version, context)?;
+        return adopt::decide(state, journal, events, context);
+    }
     let state = state.ok_or_else(|| Refusal::UnknownSession(context.session.to_string()))?;
     if let Some(closed_at) = state.closed_at {
         return match command {
@@ -212,6 +224,7 @@ pub fn decide(
     expect_version(version, context)?;
     match command {
         Command::Open(open) => open::decide(Some(state), open, context),
+        Command::Adopt { journal, events } => adopt::decide(Some(state), journal, events, context),
         Command::Append { spans } => append::decide(state, spans, context),
         Command::Summarize(summarize) => summarize::decide(state, summarize, context),
         Command::Audit(audit) => audit::decide(state, audit, context),

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::{
-    Contradiction, DirectiveState, Key, NoticeState, Place, SessionState, Slot, SpanIndex,
-    SpanState, Tombstone,
+    Contradiction, DirectiveState, ImportState, Key, NoticeState, Place, SessionState, Slot,
+    SpanIndex, SpanState, Tombstone,
 };
 use crate::event::{
-    ContradictionNoted, Event, LossyCommitted, NoticeGiven, PruneExecuted, PruneRejected, Recorded,
-    SessionOpened, SpanRecorded, SpanRestored,
+    ContradictionNoted, Event, Imported, LossyCommitted, NoticeGiven, PruneExecuted, PruneRejected,
+    Recorded, SessionOpened, SpanRecorded, SpanRestored,
 };
 use crate::{DirectiveNo, Principal, SpanId};
 
@@ -53,6 +53,7 @@ impl SessionState {
             next_assigned: 1,
             retention: (key.session.as_str() == crate::retention::STREAM).then(Default::default),
             commands: BTreeMap::new(),
+            imported: None,
             by_id: HashMap::new(),
         };
         state.stamp(first);
@@ -75,6 +76,8 @@ impl SessionState {
             Event::SpanRead(event) => self.span_read(recorded, event),
             Event::SummaryAudited(event) => self.summary_audited(recorded, event),
             Event::AlertRaised(_) => {}
+            // Announced by the retention of another journal: nothing is due here.
+            Event::NoticeGiven(_) if recorded.imported.is_some() => {}
             Event::NoticeGiven(event) => self.notice_given(recorded, event),
             Event::PolicySet(_)
             | Event::HoldPlaced(_)
@@ -95,9 +98,28 @@ impl SessionState {
         self.seq = recorded.seq;
         self.at = recorded.at;
         self.head = recorded.hash;
+        if let Some(imported) = &recorded.imported {
+            self.follow_import(recorded, imported);
+        }
         if let Some(command) = &recorded.command {
             self.commands.entry(command.id.key()).or_insert(recorded.version);
         }
+    }
+
+    fn follow_import(&mut self, recorded: &Recorded, imported: &Imported) {
+        let known = self.imported.take();
+        let key = imported.key.clone().or_else(|| known.map(|known| known.key));
+        // Without a beginning there is nothing to follow.
+        self.imported = key.map(|key| {
+            Box::new(ImportState {
+                journal: imported.journal.clone(),
+                key,
+                session: imported.session,
+                version: recorded.version,
+                seq: imported.seq,
+                head: imported.hash,
+            })
+        });
     }
 
     fn works_here(&mut self, principal: &Principal) {
@@ -269,7 +291,7 @@ impl SessionState {
             let entry = u32::try_from(self.ledger.len()).unwrap_or(u32::MAX);
             self.ledger.push(Tombstone {
                 span: index,
-                at: recorded.at,
+                at: recorded.happened_at(),
                 version: recorded.version,
                 cause: event.cause.clone(),
             });

@@ -72,8 +72,27 @@ pub struct SessionState {
     pub(crate) retention: Option<std::sync::Arc<RetentionState>>,
     /// First event of every command that bore an id.
     pub(crate) commands: BTreeMap<[u8; 16], u64>,
+    /// Where its events come from, as far as they are imported.
+    pub(crate) imported: Option<Box<ImportState>>,
     #[serde(skip)]
     pub(crate) by_id: HashMap<SpanId, SpanIndex>,
+}
+
+/// How far a session was imported.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ImportState {
+    /// The id of the journal that the events come from.
+    pub journal: String,
+    /// The name of the session there.
+    pub key: SessionKey,
+    /// The number of the session there.
+    pub session: SessionNo,
+    /// The version of the last event that was imported.
+    pub version: u64,
+    /// Its position there.
+    pub seq: u64,
+    /// Its hash there.
+    pub head: Digest,
 }
 
 /// What a session knows of one span.
@@ -269,6 +288,11 @@ impl SessionState {
     /// Whether the session was closed.
     pub fn closed(&self) -> bool {
         self.closed_at.is_some()
+    }
+
+    /// Where its events come from, if every one of them was recorded in another journal first.
+    pub fn imported(&self) -> Option<&ImportState> {
+        self.imported.as_deref().filter(|imported| imported.version == self.version)
     }
 
     /// Every span ever recorded, in the order of recording.

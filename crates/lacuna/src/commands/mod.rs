@@ -18,6 +18,7 @@ mod retention;
 mod search;
 mod session;
 mod story;
+mod transfer;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -61,6 +62,7 @@ pub(crate) fn run(args: Args) -> Result<Exit, Failure> {
         Command::Search(args) => search::search(&context, args),
         Command::Explain(args) => forensics::explain(&context, args),
         Command::Close => session::close(&context),
+        Command::Export(args) => transfer::export(&context, &args),
         Command::Policy(args) => policy::run(&context, args),
         Command::Hold(args) => policy::hold(&context, args),
         Command::Release(args) => policy::release(&context, args),

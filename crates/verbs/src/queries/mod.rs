@@ -2,6 +2,7 @@
 
 mod expand;
 mod explain;
+mod export;
 mod index;
 mod search;
 mod story;
@@ -11,8 +12,8 @@ mod window;
 use lacuna_core::{Outcome, SessionKey};
 use lacuna_core::{SessionState, SpanState, Storage, Timestamp};
 use lacuna_wire::session::{
-    CauseBody, DurabilityRequest, ExpandRequest, ExplainRequest, HistoryRequest, SearchRequest,
-    SuggestRequest, TombstonesRequest, WindowRequest,
+    CauseBody, DurabilityRequest, ExpandRequest, ExplainRequest, ExportRequest, HistoryRequest,
+    SearchRequest, SuggestRequest, TombstonesRequest, WindowRequest,
 };
 use lacuna_wire::{Code, EvidenceBody, WireError, cause_json, parse};
 use serde_json::json;
@@ -53,6 +54,10 @@ pub(crate) fn begin(call: &Call<'_>, key: SessionKey) -> Work {
         "explain" => Box::new(move |inner| {
             let request: ExplainRequest = parse(&body)?;
             explain::answer(inner, &key, &request, max)
+        }),
+        "export" => Box::new(move |inner| {
+            let request: ExportRequest = parse(&body)?;
+            export::answer(inner, &key, &request, max)
         }),
         _ => Box::new(move |inner| {
             let request: HistoryRequest = parse(&body)?;

@@ -62,7 +62,7 @@ fn entry(
     };
     Some(StoryBody {
         version: recorded.version,
-        at: recorded.at.to_string(),
+        at: recorded.happened_at().to_string(),
         by: recorded.principal.to_string(),
         what,
         why,

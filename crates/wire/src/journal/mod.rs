@@ -1,7 +1,9 @@
 //! The journal verbs.
 
+mod adopt;
 mod checkpoint;
 
+pub use adopt::{AdoptReply, AdoptRequest, AdoptedBody};
 pub use checkpoint::{CheckpointBody, CheckpointReply};
 
 use schemars::JsonSchema;

@@ -5,6 +5,7 @@ mod audit;
 mod durability;
 mod expand;
 mod explain;
+mod export;
 mod notes;
 mod open;
 mod prune;
@@ -25,6 +26,7 @@ pub use durability::{
 };
 pub use expand::{CauseBody, ExpandReply, ExpandRequest, HandledBody};
 pub use explain::{ExplainReply, ExplainRequest, KindBody, StoryBody, SummaryBody};
+pub use export::{EventLine, ExportReply, ExportRequest, GoneBody};
 pub use notes::{
     ContradictReply, ContradictRequest, ResolveRequest, VersionReply, contradiction_id,
     contradiction_number,
