@@ -45,6 +45,8 @@ FILES = (
     "check_holds",
     "check_erase",
     "check_search",
+    "check_receipts",
+    "check_forks",
     "check_turmoil",
     "check_pressure",
     "scenario",

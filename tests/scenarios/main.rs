@@ -27,6 +27,11 @@ mod interrupted;
 mod kill;
 mod terminate;
 
+mod feed;
+mod feed_bounds;
+mod feed_chaos;
+mod feed_faults;
+
 mod outside;
 mod permissions;
 mod proof;

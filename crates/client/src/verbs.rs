@@ -3,10 +3,11 @@
 use lacuna_wire::session::{
     AppendReply, AppendRequest, AuditReplyBody, AuditRequest, CloseReply, CloseRequest,
     ContradictReply, ContradictRequest, DurabilityReply, DurabilityRequest, ExpandReply,
-    ExpandRequest, ExplainReply, ExplainRequest, HistoryReply, HistoryRequest, OpenReply,
-    OpenRequest, PruneReplyBody, PruneRequest, ResolveRequest, RestoreReply, RestoreRequest,
-    SearchReply, SearchRequest, SuggestReply, SuggestRequest, SummarizeReply, SummarizeRequest,
-    TombstonesReply, TombstonesRequest, VersionReply, WindowReply, WindowRequest,
+    ExpandRequest, ExplainReply, ExplainRequest, ForkReply, ForkRequest, HistoryReply,
+    HistoryRequest, OpenReply, OpenRequest, PruneReplyBody, PruneRequest, ReceiptReply,
+    ReceiptRequest, ResolveRequest, RestoreReply, RestoreRequest, SearchReply, SearchRequest,
+    SuggestReply, SuggestRequest, SummarizeReply, SummarizeRequest, TombstonesReply,
+    TombstonesRequest, VersionReply, WindowReply, WindowRequest,
 };
 
 use crate::{ClientError, Session};
@@ -57,6 +58,10 @@ commands! {
     contradict("contradict"): ContradictRequest => ContradictReply;
     /// Settles a contradiction.
     resolve("resolve"): ResolveRequest => VersionReply;
+    /// Records what was shown to the model at one call.
+    receipt("receipt"): ReceiptRequest => ReceiptReply;
+    /// Begins the session as a fork of another one.
+    fork("fork"): ForkRequest => ForkReply;
     /// Ends the session.
     close("close"): CloseRequest => CloseReply;
 }

@@ -42,6 +42,8 @@ kinds! {
     NOTICE_GIVEN = 17, 1, "notice-given";
     RUN_OPENED = 18, 1, "run-opened";
     RUN_CLOSED = 19, 1, "run-closed";
+    WINDOW_RECEIPTED = 20, 1, "window-receipted";
+    SESSION_FORKED = 21, 1, "session-forked";
     EVENT_IMPORTED = 22, 1, "event-imported";
 }
 

@@ -23,7 +23,7 @@ const MAGIC: [u8; 4] = *b"LCS1";
 const MAX_RAW: usize = 1 << 30;
 
 /// The format of the state. It moves with any change to what [`SessionState`] holds.
-pub const SNAPSHOT_FORMAT: u16 = 4;
+pub const SNAPSHOT_FORMAT: u16 = 5;
 
 /// Encodes a state. The same state always gives the same bytes.
 pub fn encode_snapshot(state: &SessionState) -> Result<Vec<u8>, CodecError> {

@@ -1,10 +1,14 @@
 //! Commands: what a client asks for, in the imperative. Nothing of them is trusted.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::adopt::Adopted;
 use crate::event::{Match, Rule, RunEnd, RunTally};
-use crate::{AuditNote, Claim, Contract, Digest, NewSpan, PruneMode, Purpose, SpanId, SpanIndex};
+use crate::{
+    AuditNote, Claim, Contract, Digest, NewSpan, PruneMode, Purpose, Rendering, SessionState,
+    SpanId, SpanIndex,
+};
 
 /// A change that a client asks for in one session.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +58,10 @@ pub enum Command {
         /// How.
         note: String,
     },
+    /// Record what was shown to the model.
+    Receipt(Receipt),
+    /// Begin the session as a fork of another one.
+    Fork(Fork),
     /// End the session: it stays readable and takes no more commands.
     Close,
     /// Take over events of a session of another journal, from its first one on.
@@ -149,6 +157,30 @@ pub struct Open {
     pub contract: Contract,
     /// Free labels.
     pub labels: BTreeMap<String, String>,
+}
+
+/// Begin a session as a fork.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fork {
+    /// The parent as it was at the version to fork at; read before, as the past does not change.
+    pub parent: Arc<SessionState>,
+}
+
+/// Record what was shown to the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    /// The version whose window was shown.
+    pub window_version: u64,
+    /// The turn.
+    pub turn: Option<u64>,
+    /// How many entries that window has.
+    pub entries: u32,
+    /// BLAKE3 over the digests of its entries.
+    pub entries_digest: Digest,
+    /// How it was shown, and the digest of it in that form.
+    pub rendered: Option<(Rendering, Digest)>,
+    /// What the worker says that it sent.
+    pub sent_digest: Option<Digest>,
 }
 
 /// Record a summary.

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::retention::RetentionState;
-use crate::{CommandStamp, Examination, Principal, SessionKey, SpanId, Timestamp};
+use crate::{
+    Cause, CommandStamp, Examination, Principal, SessionKey, SpanId, SpanIndex, Timestamp,
+};
 
 /// Everything impure that a decision needs, gathered beforehand.
 #[derive(Debug, Clone)]
@@ -28,8 +30,21 @@ pub struct Context {
     pub evidence: HashMap<SpanId, CopyEvidence>,
     /// What the contents of the spans have shown, for a command that records a summary.
     pub examination: Option<Examination>,
+    /// What the parent of a fork has lost, for every window, since the version to fork at.
+    pub lost_since: Vec<LostSince>,
     /// The tenant's retention; none where it never set a policy nor placed a hold.
     pub retention: Option<Arc<RetentionState>>,
+}
+
+/// A payload that went between the moment at which a session is forked and now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostSince {
+    /// Its span, in the parent.
+    pub span: SpanIndex,
+    /// Why it went.
+    pub cause: Cause,
+    /// Whether a residue of it is kept.
+    pub residue: bool,
 }
 
 /// What the runtime has just established about one span's copy.

@@ -34,8 +34,8 @@ pub mod render;
 
 pub use adopt::{Adopted, MAX_PASSED, NotTheirs};
 pub use budget::Budget;
-pub use command::{Audit, CloseRun, Command, Due, Open, OpenRun, Prune, Summarize};
-pub use context::{Context, CopyEvidence, Limits};
+pub use command::{Audit, CloseRun, Command, Due, Fork, Open, OpenRun, Prune, Receipt, Summarize};
+pub use context::{Context, CopyEvidence, Limits, LostSince};
 pub use contract::{
     Apart, ClaimFacts, Examination, Examiner, KindCount, Omitted, SourceFacts, TextRange,
     findings_said, tags_text, wanted,
@@ -47,7 +47,7 @@ pub use decide::{
 pub use digest::{Digest, Digesting, InvalidDigest};
 pub use event::{
     Alert, AuditNote, Cause, Check, Claim, ClaimOrigin, ClaimSource, CommandStamp, Contract, Cost,
-    Event, Imported, Match, PruneMode, Purpose, Recorded, RejectReason, StoredClaims,
+    Event, Imported, Match, PruneMode, Purpose, Recorded, RejectReason, Rendering, StoredClaims,
     SummaryStatus,
 };
 pub use finding::{Finding, FindingCode};
@@ -64,8 +64,8 @@ pub use stand_in::{
     replaced_text, shared_stub_text, stub_text, tombstone_text, unreadable_text, withheld_text,
 };
 pub use state::{
-    DirectiveState, Entry, EntryKind, ImportState, Outcome, SessionState, SpanIndex, SpanState,
-    Tombstone,
+    DirectiveState, Entry, EntryKind, ForkedFrom, ImportState, Outcome, ReceiptState, SessionState,
+    SpanIndex, SpanState, Tombstone,
 };
 pub use suggest::{Candidate, candidates};
 pub use time::{InvalidTime, Timestamp};

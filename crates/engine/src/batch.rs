@@ -8,7 +8,7 @@ use lacuna_core::{
     Adopted, Command, CommandStamp, Content, Digest, Event, Imported, Principal, Recorded, Reply,
     SessionKey, SessionNo, SessionState, Timestamp,
 };
-use lacuna_store::{Commit, Head, Loss, Removal, StoreError};
+use lacuna_store::{Commit, ForkRow, Head, Loss, Removal, StoreError};
 
 use crate::{Callback, Done, EngineError};
 
@@ -23,6 +23,7 @@ pub(crate) struct Batch {
     block: BlockBuilder,
     touched: HashMap<SessionNo, u64>,
     opened: Vec<(SessionKey, SessionNo)>,
+    forks: Vec<ForkRow>,
     payloads: Vec<(u64, Arc<[u8]>)>,
     payload_bytes: usize,
     /// The lossy commitments, for the tenants' ledgers.
@@ -76,6 +77,7 @@ impl Batch {
             block: BlockBuilder::default(),
             touched: HashMap::new(),
             opened: Vec::new(),
+            forks: Vec::new(),
             payloads: Vec::new(),
             payload_bytes: 0,
             losses: Vec::new(),
@@ -104,6 +106,11 @@ impl Batch {
     /// Whether a session has events here that are not committed yet.
     pub(crate) fn touches(&self, session: SessionNo) -> bool {
         self.touched.contains_key(&session)
+    }
+
+    /// Whether a fork begins here that the store does not know yet.
+    pub(crate) fn forks(&self) -> bool {
+        !self.forks.is_empty()
     }
 
     /// Record time: what the clock says, but never before the last event.
@@ -138,19 +145,35 @@ impl Batch {
         Ok(())
     }
 
-    /// Seals the events that open a session. None if they do not open one.
+    /// Seals the events that open a session, or that begin it as a fork of `parent`. None if they do
+    /// neither.
     pub(crate) fn open(
         &mut self,
         key: &SessionKey,
         author: &Author<'_>,
         events: Vec<Event>,
+        parent: Option<&SessionState>,
     ) -> Result<Option<SessionState>, StoreError> {
         let all = events.len();
         let mut events = events.into_iter();
         let Some(first) = events.next() else { return Ok(None) };
         let session = SessionNo(self.next_seq);
-        let recorded = self.seal((session, 1, Digest::default()), author, first, all)?;
-        let Some(mut state) = SessionState::open(&recorded) else { return Ok(None) };
+        let mut state = match (&first, parent) {
+            (Event::SessionForked(_), Some(parent)) => {
+                let (version, head) = (parent.version + 1, parent.head);
+                let recorded = self.seal((session, version, head), author, first, all)?;
+                let row = ForkRow { parent: parent.number, child: session, at: parent.version };
+                self.forks.push(row);
+                let mut state = parent.clone();
+                state.evolve(&recorded);
+                state
+            }
+            _ => {
+                let recorded = self.seal((session, 1, Digest::default()), author, first, all)?;
+                let Some(state) = SessionState::open(&recorded) else { return Ok(None) };
+                state
+            }
+        };
         self.opened.push((key.clone(), session));
         self.stage(&mut state, author, events.collect())?;
         Ok(Some(state))
@@ -240,6 +263,7 @@ impl Batch {
             },
             sessions: self.touched.into_iter().collect(),
             opened: self.opened,
+            forks: self.forks,
             payloads: self.payloads,
             losses: self.losses,
             removal: self.removal,

@@ -10,9 +10,9 @@ use crossbeam_channel::{Sender, bounded};
 use lacuna_core::retention::STREAM;
 use lacuna_core::{
     Command, CommandStamp, Limits, Principal, Purpose, Recorded, Refusal, Reply, SessionKey,
-    SessionState, SpanId, Tenant, Timestamp,
+    SessionNo, SessionState, SpanId, Tenant, Timestamp,
 };
-use lacuna_store::{BackupReport, Head, Store, StoreError, VerifyOptions, VerifyReport};
+use lacuna_store::{BackupReport, Head, Store, StoreError, VerifyOptions, VerifyReport, Walked};
 
 use crate::again::Again;
 use crate::checkpoints::{Listener, Notary};
@@ -231,7 +231,8 @@ impl Journal {
         Ok(done.again)
     }
 
-    /// Up to `limit` of a session's events from a version on.
+    /// Up to `limit` of the events of a session's history from a version on: a fork's begins with those of
+    /// the session that it was forked from.
     pub fn history(
         &self,
         key: &SessionKey,
@@ -241,6 +242,23 @@ impl Journal {
         let number = self.store.session(key)?;
         let number = number.ok_or_else(|| Refusal::UnknownSession(key.to_string()))?;
         Ok(self.store.history(number, from_version, limit)?)
+    }
+
+    /// The events of the commit that holds this seq, from there on; else of the next one. None where the
+    /// journal has ended. Reading again from [`Walked::next`] goes through all of it, in order.
+    pub fn events_from(&self, seq: u64) -> Result<Option<Walked>, EngineError> {
+        Ok(self.store.walk(seq)?)
+    }
+
+    /// The name of the session of this number.
+    pub fn session_key(&self, session: SessionNo) -> Result<Option<SessionKey>, EngineError> {
+        Ok(self.store.session_key(session)?)
+    }
+
+    /// Has `told` called behind every commit, on the writer's thread, which it must not keep waiting. Only
+    /// the first one who asks is told.
+    pub fn on_commit(&self, told: impl Fn() + Send + Sync + 'static) {
+        drop(self.counters.told.set(Box::new(told)));
     }
 
     /// The names of a tenant's sessions behind `after`, in order, at most `limit`.

@@ -24,6 +24,7 @@ mod reader;
 
 mod journal;
 mod questions;
+mod receipt;
 mod search;
 mod stats;
 mod transfer;
@@ -37,9 +38,10 @@ pub use journal::{Closed, Journal};
 pub use lacuna_codec::{Checkpoint, NoteVerifier};
 pub use lacuna_store::{
     BackupReport, CopyReport, Fault, Head, Standing, StoreError, VerifyOptions, VerifyReport,
-    read_copy,
+    Walked, read_copy, step_taken,
 };
 pub use options::Options;
+pub use receipt::{ReceiptRequest, Sender};
 pub use request::{Callback, Done, Request};
 pub use retention::{
     Erased, Loss, Plan, PlannedSession, PlannedSpan, RetentionClock, RunLimit, RunRequest,

@@ -1,6 +1,7 @@
 //! The writer: one thread that waits for a command, drains what has arrived meanwhile, decides all
 //! of them on staged states, commits once, and only then replies.
 
+mod shared;
 mod snapshots;
 
 use std::collections::{BTreeSet, HashSet};
@@ -195,8 +196,13 @@ impl Writer {
             }
             decided.push((request, decision));
         }
-        lost.sort_unstable();
-        kept.sort_unstable();
+        if !self.goes_everywhere(&decided)? {
+            return Ok(Ok(None));
+        }
+        for seqs in [&mut lost, &mut kept] {
+            seqs.sort_unstable();
+            seqs.dedup();
+        }
         if lost != seqs || !kept.iter().eq(residues.iter().map(|(seq, _)| seq)) {
             return Ok(Ok(None));
         }
@@ -265,7 +271,7 @@ impl Writer {
             again.is_some() || summarizes || !request.command.needs_evidence().is_empty();
         if let Some(session) = known
             && rests_on_committed
-            && batch.touches(session)
+            && (batch.touches(session) || batch.forks())
         {
             let full = std::mem::replace(batch, Batch::after(self.store.head()));
             self.commit(full)?;
@@ -285,7 +291,14 @@ impl Writer {
             }
             return Ok(());
         }
+        let copies = match (&request.command, &examined) {
+            (Command::ReportDamage { .. }, Some(Examined::Copies(copies))) => Some(copies.clone()),
+            _ => None,
+        };
         let answer = self.decide(&key, &request, examined, batch)?;
+        if let Ok(Done { reply: Reply::DamageReported { lost, .. }, .. }) = &answer {
+            self.lose_everywhere(&key, lost, copies, batch)?;
+        }
         batch.reply(callback, answer);
         Ok(())
     }
@@ -349,6 +362,14 @@ impl Writer {
             }
             (_, _, examined) => examined,
         };
+        let begins = staged.is_none();
+        let lost_since = match &request.command {
+            Command::Fork(fork) if begins => match self.lost_since(&fork.parent) {
+                Ok(lost) => lost,
+                Err(error) => return Ok(Err(error.into())),
+            },
+            _ => Vec::new(),
+        };
         let context = Context {
             now,
             next_seq: batch.next_seq(),
@@ -359,7 +380,12 @@ impl Writer {
             limits,
             evidence,
             examination,
+            lost_since,
             retention,
+        };
+        let staged = match self.staged(key) {
+            Ok(staged) => staged,
+            Err(error) => return Ok(Err(error.into())),
         };
         let state = staged.as_ref().map(|staged| &staged.state);
         Ok(decide(state, &request.command, &context).map_err(Into::into))
@@ -396,7 +422,11 @@ impl Writer {
                     self.sessions.grown(grown);
                 }
                 None => {
-                    if let Some(state) = batch.open(key, &author, decision.events)? {
+                    let parent = match &request.command {
+                        Command::Fork(fork) => Some(fork.parent.as_ref()),
+                        _ => None,
+                    };
+                    if let Some(state) = batch.open(key, &author, decision.events, parent)? {
                         self.sessions.insert(key.clone(), Staged { state, snapshot: 0 });
                         self.without_retention.remove(&key.tenant);
                     }

@@ -1,11 +1,13 @@
 //! The command line's grammar.
 
+mod lineage;
 mod retention;
 
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::lineage::{Fork, Receipt};
 pub(crate) use self::retention::{
     Erase, Evaluate, Hold, Ledger, Plan, Policy, PolicySet, Release, Run,
 };
@@ -87,6 +89,10 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Find words in contents, or learn that they are certainly nowhere
     Search(Search),
+    /// Record what was shown to the model at one call
+    Receipt(Receipt),
+    /// Begin a session as a fork of another one at a moment of its past
+    Fork(Fork),
     /// End a session: it stays readable
     Close,
     /// Write a session to a file: its events, to be imported elsewhere, or the request to a provider
@@ -260,7 +266,7 @@ pub(crate) enum Render {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Window {
-    /// A moment of the past: v12 (version), turn:3, or a time
+    /// A moment of the past: v12 (version), turn:3, receipt:w1, or a time
     #[arg(long)]
     pub(crate) at: Option<At>,
     /// How to show it

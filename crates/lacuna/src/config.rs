@@ -7,7 +7,7 @@ use std::time::Duration;
 use lacuna_core::Limits;
 use lacuna_core::retention::Period;
 use lacuna_engine::{Options, RunLimit, ScrubOptions};
-use lacuna_nats::Bounds;
+use lacuna_nats::{Bounds, FeedOptions};
 use lacuna_verbs::Settings;
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -35,6 +35,7 @@ pub(crate) struct Config {
     probe: ProbeConfig,
     scrub: ScrubConfig,
     checkpoint: CheckpointConfig,
+    feed: FeedConfig,
     stop: StopConfig,
     pub(crate) log: LogConfig,
 }
@@ -122,6 +123,14 @@ struct CheckpointConfig {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
+struct FeedConfig {
+    #[serde(deserialize_with = "period")]
+    max_age: Period,
+    max_mib: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct StopConfig {
     deadline_seconds: u64,
 }
@@ -203,6 +212,15 @@ impl Config {
         if self.limits.span_mib == 0 || self.limits.span_mib > MAX_SPAN_MIB {
             return Err(Failure::Usage(format!("limits.span_mib must be 1 to {MAX_SPAN_MIB}")));
         }
+        const MAX_FEED_MIB: u64 = 1 << 30;
+        if self.feed.max_mib == 0 || self.feed.max_mib > MAX_FEED_MIB {
+            return Err(Failure::Usage(format!("feed.max_mib must be 1 to {MAX_FEED_MIB}")));
+        }
+        // The broker takes no shorter one, and no longer one.
+        const AGES: std::ops::RangeInclusive<u64> = 1_000..=36_500 * 86_400_000;
+        if !AGES.contains(&self.feed.max_age.0) {
+            return Err(Failure::Usage("feed.max_age must be 1s to 36500d".into()));
+        }
         self.scrub()?;
         self.stores().check()
     }
@@ -283,6 +301,15 @@ impl Config {
             in_flight: self.service.in_flight,
             in_flight_bytes: self.service.in_flight_mib << 20,
             readers: self.service.readers,
+        }
+    }
+
+    /// How the feed is kept.
+    pub(crate) fn feed(&self) -> FeedOptions {
+        FeedOptions {
+            max_age: Duration::from_millis(self.feed.max_age.0),
+            max_bytes: self.feed.max_mib << 20,
+            place: self.journal.dir.join("journal.feed"),
         }
     }
 
@@ -381,6 +408,8 @@ mod tests {
             ("[retention]\nevery = \"1y\"\n", "1y"),
             ("[checkpoint]\nevery = \"often\"\n", "often"),
             ("[retention]\nlimit_percent = 101\n", "retention.limit_percent"),
+            ("[feed]\nmax_age = \"0s\"\n", "feed.max_age"),
+            ("[feed]\nmax_mib = 0\n", "feed.max_mib"),
             ("writer = 3\n", "writer"),
             ("[probe]\ntimeout_ms = 0\n", "probe.timeout_ms"),
             ("[probe]\ntimeout_ms = 61000\n", "probe.timeout_ms"),

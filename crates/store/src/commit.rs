@@ -7,13 +7,14 @@ use lacuna_codec::{PackBuilder, block_hash, encode_snapshot};
 use lacuna_core::{Digest, SessionKey, SessionNo, SessionState, Timestamp};
 use redb::WriteTransaction;
 
+use crate::forks::ForkRow;
 use crate::keys::Keys;
 use crate::ledger::Loss;
 use crate::open::{Head, Store, defensively};
 use crate::removal::Removal;
 use crate::steps::step_taken;
 use crate::tables::{CHUNKS, EVENTS, PAYLOADS, RESIDUES, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
-use crate::{StoreError, ledger};
+use crate::{StoreError, forks, ledger};
 
 /// Payloads up to this size share packs; larger ones are cut into chunks of it.
 const CHUNK: usize = (256 << 10) - (1 << 10);
@@ -33,6 +34,8 @@ pub struct Commit {
     pub sessions: Vec<(SessionNo, u64)>,
     /// The sessions that begin in the block.
     pub opened: Vec<(SessionKey, SessionNo)>,
+    /// Those of them that are forks.
+    pub forks: Vec<ForkRow>,
     /// The payloads, by the seq of the event that records them, ascending.
     pub payloads: Vec<(u64, Arc<[u8]>)>,
     /// The lossy commitments among the events.
@@ -88,6 +91,7 @@ impl Store {
             write.open_table(EVENTS)?.insert(commit.first, commit.block.as_slice())?;
             write_payloads(write, &commit.payloads, || leaves.take(), &self.ring.keys)?;
             ledger::put(write, &commit.losses)?;
+            forks::put(write, &commit.forks)?;
             if !commit.residues.is_empty() {
                 let mut residues = write.open_table(RESIDUES)?;
                 for (seq, residue) in &commit.residues {
@@ -108,6 +112,9 @@ impl Store {
         });
         drop(leaves);
         result?;
+        if !commit.forks.is_empty() {
+            self.forked.store(true, Ordering::Relaxed);
+        }
         if let Some(removal) = &commit.removal {
             self.freed.fetch_add(removal.freed(), Ordering::Relaxed);
             step_taken("removal-committed");

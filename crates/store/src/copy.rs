@@ -8,8 +8,8 @@ use crate::folder::Folder;
 use crate::keys::Keys;
 use crate::leaves::{number, put};
 use crate::tables::{
-    CHUNKS, EVENTS, FORMAT, LEDGER, META, META_FORMAT, META_LEAVES, META_REWRITTEN, PAYLOADS,
-    PUNCTURES, RESIDUES, SESSION_BLOCKS, SESSIONS, SNAPSHOTS,
+    CHUNKS, EVENTS, FORKS, FORMAT, LEDGER, META, META_FORMAT, META_LEAVES, META_REWRITTEN,
+    PAYLOADS, PUNCTURES, RESIDUES, SESSION_BLOCKS, SESSIONS, SNAPSHOTS,
 };
 
 /// Bytes copied in one transaction: bounds the memory that a copy takes.
@@ -64,6 +64,9 @@ impl<'a> Copying<'a> {
         }
         if self.from.open_table(LEDGER).is_ok() {
             self.table(LEDGER, progress)?;
+        }
+        if self.from.open_table(FORKS).is_ok() {
+            self.table(FORKS, progress)?;
         }
         if self.from.open_table(RESIDUES).is_ok() {
             self.table(RESIDUES, progress)?;

@@ -11,7 +11,7 @@ use redb::{
 
 use crate::StoreError;
 use crate::open::{Store, defensively};
-use crate::tables::{CHUNKS, EVENTS, LEDGER, PAYLOADS, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
+use crate::tables::{CHUNKS, EVENTS, FORKS, LEDGER, PAYLOADS, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
 
 /// How often the database is asked for alone, and how long to wait in between.
 const ATTEMPTS: usize = 50;
@@ -119,7 +119,8 @@ impl Store {
                 + of(read.open_table(SNAPSHOTS)?.stats()?)
                 + of(read.open_table(SESSION_BLOCKS)?.stats()?)
                 + of(read.open_table(SESSIONS)?.stats()?)
-                + of(read.open_table(LEDGER)?.stats()?))
+                + of(read.open_table(LEDGER)?.stats()?)
+                + of(read.open_table(FORKS)?.stats()?))
         })
     }
 }

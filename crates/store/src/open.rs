@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lacuna_codec::{Block, PackHeader, block_hash};
@@ -15,10 +15,10 @@ use crate::folder::Folder;
 use crate::keys::{ID, KeyRing, MemoryKeys, Place, random};
 use crate::leaves::Leaves;
 use crate::tables::{
-    CHUNKS, EVENTS, FORMAT, FORMAT_PLAIN, META, META_FORMAT, META_JOURNAL, PAYLOADS, PUNCTURES,
-    SESSION_BLOCKS, SESSIONS, SNAPSHOTS,
+    CHUNKS, EVENTS, FORKS, FORMAT, FORMAT_PLAIN, META, META_FORMAT, META_JOURNAL, PAYLOADS,
+    PUNCTURES, SESSION_BLOCKS, SESSIONS, SNAPSHOTS,
 };
-use crate::{StoreError, ledger, migrate};
+use crate::{StoreError, forks, ledger, migrate};
 
 /// How to open a journal.
 #[derive(Debug, Clone)]
@@ -56,6 +56,8 @@ pub struct Store {
     pub(crate) leaves: Mutex<Leaves>,
     /// Stored bytes that removals have freed since the file was compacted, as far as this run knows.
     pub(crate) freed: AtomicU64,
+    /// Whether any session is a fork.
+    pub(crate) forked: AtomicBool,
     journal: String,
 }
 
@@ -186,8 +188,10 @@ impl Store {
             ring,
             leaves: Mutex::new(Leaves::none()),
             freed: AtomicU64::new(0),
+            forked: AtomicBool::new(false),
         };
         ledger::fill(&store.db)?;
+        store.forked.store(forks::prepare(&store.db)?, Ordering::Relaxed);
         store.destroy_keys()?;
         store.destroy_unused()?;
         *store.leaves.lock().unwrap_or_else(PoisonError::into_inner) = store.first_leaves()?;
@@ -229,6 +233,7 @@ fn initialise(db: &Guarded) -> Result<(), StoreError> {
         write.open_table(SESSIONS)?;
         write.open_table(SESSION_BLOCKS)?;
         write.open_table(SNAPSHOTS)?;
+        write.open_table(FORKS)?;
         write.open_table(PUNCTURES)?;
     }
     write.commit().map_err(|error| StoreError::Indeterminate(error.to_string()))

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use lacuna_codec::{Block, decode_event, decode_snapshot, peek_session};
 use lacuna_core::{Digest, Event, Recorded, SessionKey, SessionNo, SessionState, Timestamp};
-use redb::ReadTransaction;
+use redb::{ReadTransaction, ReadableTable as _};
 
 use crate::StoreError;
+use crate::forks::{self, Part};
+use crate::ledger;
 use crate::open::{Store, defensively};
 use crate::tables::{EVENTS, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
 
@@ -16,6 +18,28 @@ impl Store {
         defensively(|| {
             let names = self.db.begin_read()?.open_table(SESSIONS)?;
             Ok(names.get(key.to_string().as_str())?.map(|value| SessionNo(value.value())))
+        })
+    }
+
+    /// The name of the session of this number. Where the event that opened it cannot be read, every name is
+    /// looked through.
+    pub fn session_key(&self, session: SessionNo) -> Result<Option<SessionKey>, StoreError> {
+        match defensively(|| ledger::opened(&self.db.begin_read()?, session)) {
+            Ok(Some(key)) => return Ok(Some(key)),
+            Ok(None) | Err(StoreError::Damaged(_)) => {}
+            Err(error) => return Err(error),
+        }
+        defensively(|| {
+            let names = self.db.begin_read()?.open_table(SESSIONS)?;
+            for entry in names.iter()? {
+                let (name, number) = entry?;
+                if number.value() == session.0 {
+                    let (tenant, session) = name.value().split_once('/').unwrap_or_default();
+                    let key = tenant.parse().ok().zip(session.parse().ok());
+                    return Ok(key.map(|(tenant, session)| SessionKey { tenant, session }));
+                }
+            }
+            Ok(None)
         })
     }
 
@@ -65,7 +89,7 @@ impl Store {
     ) -> Result<Option<SessionState>, StoreError> {
         defensively(|| {
             let read = self.db.begin_read()?;
-            let mut state = latest_snapshot(&read, session, version)?.filter(|s| s.at <= time);
+            let mut state = nearest_snapshot(&read, session, version)?.filter(|s| s.at <= time);
             let from = state.as_ref().map_or(1, |state| state.version + 1);
             each_event(&read, session, from, |recorded| {
                 if recorded.version > version || recorded.at > time {
@@ -165,6 +189,16 @@ pub(crate) fn fold(
             *state = SessionState::open(recorded);
         }
         None => return Err(damaged(recorded, "its first event does not open it")),
+        Some(state) if recorded.session != state.number => {
+            let Event::SessionForked(event) = &recorded.event else {
+                return Err(damaged(recorded, "it goes on from another session"));
+            };
+            if event.parent_number != state.number || event.at != state.version {
+                return Err(damaged(recorded, "it is forked from somewhere else"));
+            }
+            follows(recorded, state.version, Some(state.head))?;
+            state.evolve(recorded);
+        }
         Some(state) => {
             follows(recorded, state.version, Some(state.head))?;
             state.evolve(recorded);
@@ -188,6 +222,26 @@ fn follows(recorded: &Recorded, version: u64, hash: Option<Digest>) -> Result<()
 
 fn damaged(recorded: &Recorded, why: &str) -> StoreError {
     StoreError::Damaged(format!("session {}: {why}", recorded.session.0))
+}
+
+/// The newest snapshot that the session's history up to a version has, its own or an ancestor's.
+fn nearest_snapshot(
+    read: &ReadTransaction,
+    session: SessionNo,
+    version: u64,
+) -> Result<Option<SessionState>, StoreError> {
+    let (mut session, mut version) = (session, version);
+    loop {
+        if let Some(state) = latest_snapshot(read, session, version)? {
+            return Ok(Some(state));
+        }
+        match forks::parent(read, session)? {
+            Some((parent, at)) if parent < session => {
+                (session, version) = (parent, version.min(at))
+            }
+            _ => return Ok(None),
+        }
+    }
 }
 
 fn latest_snapshot(
@@ -216,7 +270,8 @@ fn newest_indexed(read: &ReadTransaction, session: SessionNo) -> Result<u64, Sto
     Ok(newest.map_or(0, |(key, _)| key.value().1))
 }
 
-/// Calls `each` with a session's events from a version on, until it returns false.
+/// Calls `each` with the events of a session's history from a version on, until it returns false: those of
+/// the sessions that it was forked from first.
 pub(crate) fn each_event(
     read: &ReadTransaction,
     session: SessionNo,
@@ -233,6 +288,21 @@ fn each_stored(
     from: u64,
     mut each: impl FnMut(Recorded, &[u8]) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
+    for part in forks::lineage(read, session, from)? {
+        if !each_of(read, part, &mut each)? {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Calls `each` with the events of a part of a session's history, until it returns false; says whether it
+/// never did.
+fn each_of(
+    read: &ReadTransaction,
+    Part { session, from, to }: Part,
+    each: &mut impl FnMut(Recorded, &[u8]) -> Result<bool, StoreError>,
+) -> Result<bool, StoreError> {
     let index = read.open_table(SESSION_BLOCKS)?;
     let events = read.open_table(EVENTS)?;
     let begin = index
@@ -252,10 +322,13 @@ fn each_stored(
                 continue;
             }
             let recorded = decode_event(stored)?;
+            if recorded.version > to {
+                return Ok(true);
+            }
             if recorded.version >= from && !each(recorded, stored)? {
-                return Ok(());
+                return Ok(false);
             }
         }
     }
-    Ok(())
+    Ok(true)
 }

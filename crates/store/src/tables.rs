@@ -9,6 +9,7 @@
 //! | `sessions` | `tenant/session` | session number | at open | never |
 //! | `session_blocks` | (session number, version) | first seq of the block that begins there | each commit | never |
 //! | `ledger` | (tenant, seq) | session number of the lossy commitment there, spans that it names | each loss | never; a projection |
+//! | `forks` | (session number, session number) | last version that the two share, the smaller number being the parent's; each pair both ways round | at fork | never; a projection |
 //! | `punctures` | first leaf | last leaf of keys to destroy | by retention only | deleted once they are destroyed |
 //! | `residues` | seq of a removed payload | filter of its identifiers | by retention, where a rule asks for it | never |
 //! | `snapshots` | (session number, version) | folded state | now and then | replaced; a shortcut |
@@ -36,6 +37,7 @@ pub(crate) const SNAPSHOTS: TableDefinition<'static, (u64, u64), &'static [u8]> 
     TableDefinition::new("snapshots");
 pub(crate) const LEDGER: TableDefinition<'static, (&'static str, u64), (u64, u64)> =
     TableDefinition::new("ledger");
+pub(crate) const FORKS: TableDefinition<'static, (u64, u64), u64> = TableDefinition::new("forks");
 pub(crate) const RESIDUES: TableDefinition<'static, u64, &'static [u8]> =
     TableDefinition::new("residues");
 pub(crate) const PUNCTURES: TableDefinition<'static, u64, u64> = TableDefinition::new("punctures");

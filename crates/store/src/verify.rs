@@ -7,10 +7,11 @@ use lacuna_core::{Digest, Event, Recorded, SessionNo, SpanId, Storage};
 use redb::{ReadTransaction, ReadableTable, ReadableTableMetadata};
 
 use crate::StoreError;
+use crate::forks::ForkRow;
 use crate::open::{Head, Store, defensively};
 use crate::payloads::{PayloadReader, Stored};
 use crate::sessions::{each_event, fold};
-use crate::tables::{EVENTS, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
+use crate::tables::{EVENTS, FORKS, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
 
 /// What to verify.
 #[derive(Debug, Clone, Copy)]
@@ -69,11 +70,13 @@ impl Store {
         let mut check = Check::new(options);
         check.part(|check| check.blocks(head, &read, self.payloads_at(&read)?, &mut progress))?;
         check.part(|check| check.unexplained(&read))?;
+        check.part(|check| check.beginnings(&read))?;
         let whole =
             options.from <= 1 && defensively(|| reaches_the_end(&read, options.to)).unwrap_or(true);
         if whole {
             check.part(|check| check.index(&read))?;
             check.part(|check| check.names(&read))?;
+            check.part(|check| check.rows_of_forks(&read))?;
             check.part(|check| check.snapshots(&read))?;
         }
         Ok(check.report)
@@ -92,11 +95,21 @@ struct Check<'a> {
     /// Version and hash of each session's last event seen.
     sessions: HashMap<SessionNo, (u64, Digest)>,
     opened: HashMap<String, SessionNo>,
+    /// The sessions that begin as forks, which each must go on from what its parent says.
+    forks: Vec<Forked>,
     lost: HashSet<(SessionNo, SpanId)>,
     /// Rows of the sessions' index that lead to the event that they name.
     indexed: u64,
     /// Payloads not found whole: a lossy commitment must name each.
     missing: Vec<(u64, SessionNo, SpanId, String)>,
+}
+
+/// What the first event of a fork says.
+#[derive(Clone, Copy)]
+struct Forked {
+    row: ForkRow,
+    version: u64,
+    previous: Digest,
 }
 
 impl<'a> Check<'a> {
@@ -106,6 +119,7 @@ impl<'a> Check<'a> {
             report: VerifyReport::default(),
             sessions: HashMap::new(),
             opened: HashMap::new(),
+            forks: Vec::new(),
             lost: HashSet::new(),
             indexed: 0,
             missing: Vec::new(),
@@ -218,6 +232,21 @@ impl<'a> Check<'a> {
                 }
                 self.opened.insert(opened.key.to_string(), recorded.session);
             }
+            (None, Event::SessionForked(forked)) => {
+                if recorded.session.0 != recorded.seq {
+                    self.fault(at, "a session begins under another number than its seq");
+                }
+                self.opened.insert(forked.key.to_string(), recorded.session);
+                self.forks.push(Forked {
+                    row: ForkRow {
+                        parent: forked.parent_number,
+                        child: recorded.session,
+                        at: forked.at,
+                    },
+                    version: recorded.version,
+                    previous: recorded.previous,
+                });
+            }
             (None, _) if self.options.from <= 1 => {
                 self.fault(at, "an event of a session that was never opened");
             }
@@ -298,6 +327,52 @@ impl<'a> Check<'a> {
                 self.lost.insert((recorded.session, lost.span.clone()));
             }
         }
+    }
+
+    /// A fork goes on from the event of its parent that it names: the chain of hashes leads there.
+    fn beginnings(&mut self, read: &ReadTransaction) -> Result<(), StoreError> {
+        for at in 0..self.forks.len() {
+            let Forked { row: ForkRow { parent, child, at: shared }, version, previous } =
+                self.forks[at];
+            let mut last = None;
+            let found = each_event(read, parent, shared, |recorded| {
+                last = Some((recorded.version, recorded.hash));
+                Ok(false)
+            });
+            let follows = matches!(found, Ok(()))
+                && last == Some((shared, previous))
+                && shared.checked_add(1) == Some(version);
+            if !follows {
+                let what = "a fork does not go on from its parent's event".to_owned();
+                self.fault(Some(child.0), what);
+            }
+        }
+        Ok(())
+    }
+
+    /// The table of forks says what their first events say.
+    fn rows_of_forks(&mut self, read: &ReadTransaction) -> Result<(), StoreError> {
+        let table = match read.open_table(FORKS) {
+            Ok(table) => table,
+            Err(redb::TableError::TableDoesNotExist(_)) if self.forks.is_empty() => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        for at in 0..self.forks.len() {
+            let ForkRow { parent, child, at } = self.forks[at].row;
+            for key in [(parent.0, child.0), (child.0, parent.0)] {
+                if table.get(key)?.map(|row| row.value()) != Some(at) {
+                    self.fault(Some(child.0), "the table of forks misses this one");
+                }
+            }
+        }
+        let rows = 2 * self.forks.len() as u64;
+        if table.len()? > rows {
+            self.fault(
+                None,
+                format!("{} rows of the table of forks lead nowhere", table.len()? - rows),
+            );
+        }
+        Ok(())
     }
 
     /// Every event was found by its row; rows beyond those lead nowhere.

@@ -202,8 +202,10 @@ fn reply(done: &Done, key: &SessionKey, journal: &str, max: usize) -> Result<Vec
         Reply::HoldReleased { hold, version } => {
             encode(&ReleaseReply { hold: hold_name(*hold), version: *version, duplicate: again })
         }
-        // The runtime's own commands; no verb sends them through here.
-        Reply::RunOpened { version, .. }
+        // Answered where they are asked, and the runtime's own commands; no verb sends them through here.
+        Reply::Receipted { version, .. }
+        | Reply::Forked { version, .. }
+        | Reply::RunOpened { version, .. }
         | Reply::RunClosed { version, .. }
         | Reply::NoticeGiven { version, .. }
         | Reply::Adopted { version, .. }

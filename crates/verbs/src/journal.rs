@@ -140,6 +140,7 @@ fn stats(inner: &Inner) -> Result<Vec<u8>, WireError> {
         uploads: inner.uploads.open_now() as u64,
         uptime_seconds: inner.started.elapsed().as_secs(),
         scrub: stats.scrub.as_ref().map(scrub),
+        feed: inner.feed.get().map(|feed| feed()),
     })
 }
 

@@ -11,6 +11,7 @@ mod uploads;
 mod work;
 
 mod commands;
+mod deeds;
 mod fit;
 mod journal;
 mod queries;
@@ -20,6 +21,7 @@ mod retention;
 mod service;
 
 pub use call::{Answer, Call, Job, Responder};
+pub use fit::{longest_event, shorten};
 pub use journal::verify_copy;
 pub use service::Service;
 pub use settings::Settings;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::retention::{MatchBody, RemovedBody, RuleBody, policy_name, run_name};
-use crate::session::{CauseBody, contradiction_id};
+use crate::session::{CauseBody, contradiction_id, receipt_name};
 
 /// An event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -228,6 +228,18 @@ fn fields(recorded: &Recorded) -> Map<String, Value> {
             "deferred": e.tally.deferred,
             "held": e.tally.held,
         }),
+        Event::WindowReceipted(e) => json!({
+            "receipt": receipt_name(e.receipt),
+            "window_version": e.window_version,
+            "turn": e.turn,
+            "entries": e.entries,
+            "entries_digest": e.entries_digest.to_string(),
+            "rendered": e.rendered.map(|(form, _)| form.word()),
+            "rendered_digest": e.rendered.map(|(_, digest)| digest.to_string()),
+            "sent_digest": e.sent_digest.map(|digest| digest.to_string()),
+            "discrepancy": e.is_discrepant(),
+        }),
+        Event::SessionForked(e) => json!({ "from": e.parent.session, "at": e.at }),
     };
     let Value::Object(mut fields) = value else { return Map::new() };
     fields.retain(|_, value| !value.is_null());

@@ -111,6 +111,16 @@ pub const SESSION_VERBS: &[VerbSpec] = &[
         "export",
         "reads the session as another journal takes it over",
     ),
+    verb::<s::ReceiptRequest, s::ReceiptReply>(
+        Session,
+        "receipt",
+        "records what was shown to the model at one call",
+    ),
+    verb::<s::ForkRequest, s::ForkReply>(
+        Session,
+        "fork",
+        "begins a session as a fork of another one at a moment of its past",
+    ),
     verb::<s::CloseRequest, s::CloseReply>(Session, "close", "ends the session"),
 ];
 

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use super::repository;
@@ -117,6 +118,14 @@ impl Broker {
         Self::launch(server, folder, &config, Vec::new(), port)
     }
 
+    /// Starts one without JetStream.
+    pub(crate) fn plain(server: &Server, port: u16) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let config = folder.path().join("nats.conf");
+        std::fs::write(&config, "# as it comes\n").unwrap();
+        Self::launch(server, folder, &config, Vec::new(), port)
+    }
+
     /// Starts one with a configuration file of the repository and what that reads from the
     /// environment.
     pub(crate) fn start_from(
@@ -157,6 +166,18 @@ impl Broker {
             child.kill().unwrap();
             child.wait().unwrap();
         }
+    }
+
+    /// Stops it in its tracks, or lets it go on: its connections stay, and nobody answers.
+    pub(crate) fn freeze(&self, frozen: bool) {
+        let pid = self.child.as_ref().unwrap().id();
+        let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+        kill_process(pid, if frozen { Signal::STOP } else { Signal::CONT }).unwrap();
+    }
+
+    /// Where it stores streams. Only while it is stopped anything may be done there.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.folder.path().join("store")
     }
 
     /// Starts it again, on the same port with the same store.

@@ -6,6 +6,7 @@ mod cli;
 mod daemon;
 mod damage;
 mod dice;
+mod follower;
 mod house;
 mod validity;
 mod worker;
@@ -14,8 +15,13 @@ pub(crate) use binary::{lacuna, repository, with_each_broker};
 pub(crate) use broker::{Broker, Server, current_server, free_port, servers};
 pub(crate) use cli::{Cli, Ran};
 pub(crate) use daemon::Daemon;
-pub(crate) use damage::{flip_a_payload_byte, flip_the_last_payload_byte, set_format};
+pub(crate) use damage::{
+    flip_a_byte_of_events, flip_a_payload_byte, flip_the_last_payload_byte, set_format,
+};
 pub(crate) use dice::Dice;
+pub(crate) use follower::{
+    Follower, caught_up, everything, feed_is_journal, feed_until, jetstream_api, once_each,
+};
 pub(crate) use house::House;
 pub(crate) use validity::{anthropic_accepts, openai_accepts};
 pub(crate) use worker::{Worker, nobody_there};

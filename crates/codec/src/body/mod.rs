@@ -3,6 +3,7 @@
 mod claims;
 mod domain;
 pub(crate) mod imported;
+mod past;
 mod retention;
 mod summary;
 mod v1;
@@ -90,6 +91,13 @@ pub(crate) fn encode(event: &Event) -> Result<(Kind, Vec<u8>), CodecError> {
         Event::RunClosed(e) => {
             (registry::RUN_CLOSED, bincode::encode_to_vec(v1::RunClosedV1::from(e), config))
         }
+        Event::WindowReceipted(e) => (
+            registry::WINDOW_RECEIPTED,
+            bincode::encode_to_vec(v1::WindowReceiptedV1::from(e), config),
+        ),
+        Event::SessionForked(e) => {
+            (registry::SESSION_FORKED, bincode::encode_to_vec(v1::SessionForkedV1::from(e), config))
+        }
     };
     self::encoded(kind, encoded)
 }
@@ -166,6 +174,12 @@ pub(crate) fn decode(number: u16, version: u16, body: &[u8]) -> Result<Event, Co
         }
         registry::RUN_OPENED => Event::RunOpened(read::<v1::RunOpenedV1>(*kind, body)?.into()),
         registry::RUN_CLOSED => Event::RunClosed(read::<v1::RunClosedV1>(*kind, body)?.try_into()?),
+        registry::WINDOW_RECEIPTED => {
+            Event::WindowReceipted(read::<v1::WindowReceiptedV1>(*kind, body)?.try_into()?)
+        }
+        registry::SESSION_FORKED => {
+            Event::SessionForked(read::<v1::SessionForkedV1>(*kind, body)?.try_into()?)
+        }
         registry::SESSION_CLOSED if body.is_empty() => Event::SessionClosed,
         _ => return Err(CodecError::damaged(kind.name, "its body does not fit its kind")),
     })

@@ -193,6 +193,24 @@ frozen! {
         session: Option<String>,
         stored: Vec<u8>,
     }
+    /// `form`: 0 if it is not known how it was shown.
+    struct WindowReceiptedV1 {
+        receipt: u32,
+        window_version: u64,
+        turn: Option<u64>,
+        entries: u32,
+        entries_digest: [u8; 32],
+        form: u8,
+        rendered_digest: [u8; 32],
+        sent_digest: Option<[u8; 32]>,
+    }
+    struct SessionForkedV1 {
+        tenant: String,
+        session: String,
+        parent: String,
+        parent_number: u64,
+        at: u64,
+    }
     /// The stored form of a summary's claims, behind its text in the payload.
     struct ClaimsV1 { claims: Vec<ClaimV1> }
 }

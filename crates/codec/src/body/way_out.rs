@@ -44,6 +44,8 @@ fn same_of_kind<C: Config + Copy>(config: C, kind: &str, name: &str, body: &[u8]
         "notice-given" => same::<v1::NoticeGivenV1, C>(config, name, body),
         "run-opened" => same::<v1::RunOpenedV1, C>(config, name, body),
         "run-closed" => same::<v1::RunClosedV1, C>(config, name, body),
+        "window-receipted" => same::<v1::WindowReceiptedV1, C>(config, name, body),
+        "session-forked" => same::<v1::SessionForkedV1, C>(config, name, body),
         "summary-audited" => same::<v1::SummaryAuditedV1, C>(config, name, body),
         "alert-raised" => same::<v1::AlertRaisedV1, C>(config, name, body),
         "event-imported" => same::<v1::EventImportedV1, C>(config, name, body),

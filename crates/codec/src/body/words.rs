@@ -2,8 +2,8 @@
 
 use lacuna_core::event::{LiveHandles, RunEnd, Since};
 use lacuna_core::{
-    Alert, ClaimOrigin, Contract, FindingCode, Origin, PruneMode, Purpose, RejectReason, Role,
-    SpanKind, SummaryStatus, TokensFrom,
+    Alert, ClaimOrigin, Contract, FindingCode, Origin, PruneMode, Purpose, RejectReason, Rendering,
+    Role, SpanKind, SummaryStatus, TokensFrom,
 };
 
 use crate::CodecError;
@@ -67,6 +67,7 @@ numbered!(Alert, "alert", { 1 = SummariesRefused, 2 = RunOverLimit });
 numbered!(Since, "since", { 1 = Recorded, 2 = Pruned, 3 = Closed });
 numbered!(LiveHandles, "live handles", { 1 = Defer, 2 = Commit });
 numbered!(RunEnd, "run end", { 1 = Done, 2 = OverLimit });
+numbered!(Rendering, "rendering", { 1 = Entries, 2 = Text, 3 = Openai, 4 = Anthropic });
 
 #[cfg(test)]
 mod tests {
@@ -97,5 +98,6 @@ mod tests {
         complete(Since::ALL);
         complete(LiveHandles::ALL);
         complete(RunEnd::ALL);
+        complete(Rendering::ALL);
     }
 }

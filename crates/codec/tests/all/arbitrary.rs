@@ -3,9 +3,10 @@
 use lacuna_core::event::{
     AlertRaised, AuditNote, Cause, Check, ContradictionNoted, ContradictionResolved, Cost, Event,
     HoldPlaced, HoldReleased, Keep, LiveHandles, LossyCommitted, LostSpan, Match, NoticeGiven,
-    Noticed, PolicySet, PruneExecuted, PruneRejected, PrunedSpan, Recorded, Rule, RunClosed,
-    RunEnd, RunOpened, RunTally, SessionOpened, Since, SpanRead, SpanRecorded, SpanRestored,
-    StoredClaims, SummaryAudited, SummaryRecorded, SummaryStatus,
+    Noticed, PolicySet, PruneExecuted, PruneRejected, PrunedSpan, Recorded, Rendering, Rule,
+    RunClosed, RunEnd, RunOpened, RunTally, SessionForked, SessionOpened, Since, SpanRead,
+    SpanRecorded, SpanRestored, StoredClaims, SummaryAudited, SummaryRecorded, SummaryStatus,
+    WindowReceipted,
 };
 use lacuna_core::retention::Period;
 use lacuna_core::{
@@ -269,6 +270,39 @@ fn closed_run() -> impl Strategy<Value = Event> {
     })
 }
 
+fn receipted() -> impl Strategy<Value = Event> {
+    let rendered = of((select(Rendering::ALL), digest()));
+    (any::<(u32, u64, u32)>(), of(any::<u64>()), digest(), rendered, of(digest())).prop_map(
+        |((receipt, window_version, entries), turn, entries_digest, rendered, sent_digest)| {
+            Event::WindowReceipted(WindowReceipted {
+                receipt,
+                window_version,
+                turn,
+                entries,
+                entries_digest,
+                rendered,
+                sent_digest,
+            })
+        },
+    )
+}
+
+fn forked() -> impl Strategy<Value = Event> {
+    let name = "[A-Za-z0-9_-]{1,64}";
+    (name, name, name, any::<(u64, u64)>()).prop_map(|(tenant, own, parent, (number, at))| {
+        let key = |name: String| SessionKey {
+            tenant: tenant.parse().unwrap(),
+            session: name.parse().unwrap(),
+        };
+        Event::SessionForked(SessionForked {
+            key: key(own),
+            parent: key(parent),
+            parent_number: SessionNo(number),
+            at,
+        })
+    })
+}
+
 /// One strategy for each kind, in the order of the registry.
 pub(crate) fn kinds() -> Vec<BoxedStrategy<Event>> {
     let read = (id(), select(Purpose::ALL));
@@ -304,6 +338,8 @@ pub(crate) fn kinds() -> Vec<BoxedStrategy<Event>> {
         noticed().boxed(),
         opened_run().boxed(),
         closed_run().boxed(),
+        receipted().boxed(),
+        forked().boxed(),
     ]
 }
 

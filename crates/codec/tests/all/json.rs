@@ -227,6 +227,22 @@ fn event(event: &Event) -> Value {
             "deferred": e.tally.deferred,
             "held": e.tally.held,
         }),
+        Event::WindowReceipted(e) => json!({
+            "receipt": e.receipt,
+            "window_version": e.window_version,
+            "turn": e.turn,
+            "entries": e.entries,
+            "entries_digest": e.entries_digest.to_string(),
+            "rendered": e.rendered.map(|(form, _)| form.word()),
+            "rendered_digest": e.rendered.map(|(_, digest)| digest.to_string()),
+            "sent_digest": e.sent_digest.map(|digest| digest.to_string()),
+        }),
+        Event::SessionForked(e) => json!({
+            "session": e.key.to_string(),
+            "parent": e.parent.to_string(),
+            "parent_number": e.parent_number.0,
+            "at": e.at,
+        }),
         Event::SpanRestored(e) => json!({ "span": e.span.as_str() }),
         Event::SpanRead(e) => json!({ "span": e.span.as_str(), "purpose": e.purpose.word() }),
         Event::ContradictionNoted(e) => json!({

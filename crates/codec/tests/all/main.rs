@@ -7,6 +7,7 @@ mod arbitrary;
 mod json;
 mod samples;
 mod samples_imported;
+mod samples_past;
 mod samples_retention;
 
 mod blocks;

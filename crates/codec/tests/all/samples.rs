@@ -14,7 +14,7 @@ use lacuna_core::{
     Timestamp, TokensFrom,
 };
 
-use crate::{samples_imported, samples_retention};
+use crate::{samples_imported, samples_past, samples_retention};
 
 /// Outside the basic plane, combining, right to left, and a byte order mark.
 pub(crate) const TEXT: &str = "𝔏acuna 🕳️ e\u{301} שלום \u{feff}\u{0}";
@@ -91,6 +91,8 @@ pub(crate) fn golden() -> Vec<(String, Recorded)> {
         samples_retention::noticed(),
         samples_retention::opened_runs(),
         samples_retention::closed_runs(),
+        samples_past::receipts(),
+        samples_past::forks(),
     ];
     let mut all = Vec::new();
     for events in kinds {

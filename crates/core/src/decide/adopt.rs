@@ -36,7 +36,7 @@ pub(super) fn decide(
         Place { version: known.version, seq: known.seq, head: known.head }
     });
     let session = imported.map(|imported| imported.session);
-    let session = session.or_else(|| events.first().map(|first| first.recorded().session));
+    let mut session = session.or_else(|| events.first().map(|first| first.recorded().session));
     let mut taken = Vec::new();
     for adopted in events {
         let recorded = adopted.recorded();
@@ -45,7 +45,15 @@ pub(super) fn decide(
             Err(Refusal::BadRequest(format!("event {version} of the import: {why}")))
         };
         if Some(recorded.session) != session {
-            return refuse("it is of another session than those before it");
+            // What a fork shares with its parent was recorded there.
+            let forks = match &recorded.event {
+                Event::SessionForked(fork) => Some(fork.parent_number) == session,
+                _ => false,
+            };
+            if !forks || recorded.session.0 != recorded.seq {
+                return refuse("it is of another session than those before it");
+            }
+            session = Some(recorded.session);
         }
         if recorded.version <= at.version && taken.is_empty() {
             // Sent again. Those further back hang on the last one.

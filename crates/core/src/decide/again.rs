@@ -94,6 +94,12 @@ pub fn reply_again(
             Reply::Contradicted { contradiction: event.contradiction, version }
         }
         (Command::Resolve { .. }, Event::ContradictionResolved(_)) => Reply::Resolved { version },
+        (Command::Receipt(_), Event::WindowReceipted(event)) => {
+            Reply::Receipted { receipt: Box::new(event.clone()), version }
+        }
+        (Command::Fork(_), Event::SessionForked(event)) => {
+            Reply::Forked { at: event.at, version, opened_at: after.opened_at, duplicate: false }
+        }
         (Command::Close, Event::SessionClosed) => Reply::Closed { version, duplicate: false },
         (Command::Erase { .. }, Event::LossyCommitted(event)) => {
             let seqs = event.spans.iter().filter_map(|lost| Some(before?.find(&lost.span)?.seq));

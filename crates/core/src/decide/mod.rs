@@ -5,15 +5,18 @@ mod adopt;
 mod again;
 mod append;
 mod audit;
+mod fork;
 mod notes;
 mod open;
 mod pairing;
 mod prune;
+mod receipt;
 mod restore;
 mod retention;
 mod summarize;
 
 use crate::command::Command;
+use crate::event::WindowReceipted;
 use crate::retention::STREAM;
 use crate::{
     Budget, Context, Digest, Event, Handle, Refusal, SessionState, SpanId, Timestamp, TokensFrom,
@@ -151,6 +154,24 @@ pub enum Reply {
         /// How many of the events were new: the last ones.
         events: usize,
     },
+    /// What was shown to the model is recorded.
+    Receipted {
+        /// What the event says.
+        receipt: Box<WindowReceipted>,
+        /// The session's version.
+        version: u64,
+    },
+    /// The session is open, as a fork.
+    Forked {
+        /// The last version that it shares with its parent.
+        at: u64,
+        /// Its version.
+        version: u64,
+        /// When it was forked.
+        opened_at: Timestamp,
+        /// Whether it was open before.
+        duplicate: bool,
+    },
     /// The session is closed.
     Closed {
         /// Its version.
@@ -200,6 +221,10 @@ pub fn decide(
         expect_version(version, context)?;
         return adopt::decide(state, journal, events, context);
     }
+    if let Command::Fork(fork) = command {
+        expect_version(version, context)?;
+        return fork::decide(state, fork, context);
+    }
     let state = state.ok_or_else(|| Refusal::UnknownSession(context.session.to_string()))?;
     if let Some(closed_at) = state.closed_at {
         return match command {
@@ -225,6 +250,8 @@ pub fn decide(
     match command {
         Command::Open(open) => open::decide(Some(state), open, context),
         Command::Adopt { journal, events } => adopt::decide(Some(state), journal, events, context),
+        Command::Fork(fork) => fork::decide(Some(state), fork, context),
+        Command::Receipt(receipt) => receipt::decide(state, receipt),
         Command::Append { spans } => append::decide(state, spans, context),
         Command::Summarize(summarize) => summarize::decide(state, summarize, context),
         Command::Audit(audit) => audit::decide(state, audit, context),

@@ -2,6 +2,7 @@
 
 mod imported;
 mod prune;
+mod receipt;
 mod retention;
 mod summary;
 
@@ -20,6 +21,7 @@ pub use prune::{
     Cause, Check, Cost, LossyCommitted, LostSpan, PruneExecuted, PruneMode, PruneRejected,
     PrunedSpan, RejectReason,
 };
+pub use receipt::{Rendering, WindowReceipted};
 pub use retention::{
     HoldPlaced, HoldReleased, Keep, LiveHandles, Match, NoticeGiven, Noticed, PolicySet, Rule,
     RunClosed, RunEnd, RunOpened, RunTally, Since,
@@ -99,6 +101,8 @@ pub enum Event {
     NoticeGiven(NoticeGiven),
     RunOpened(RunOpened),
     RunClosed(RunClosed),
+    WindowReceipted(WindowReceipted),
+    SessionForked(SessionForked),
 }
 
 impl Event {
@@ -124,6 +128,8 @@ impl Event {
             Self::NoticeGiven(_) => "notice-given",
             Self::RunOpened(_) => "run-opened",
             Self::RunClosed(_) => "run-closed",
+            Self::WindowReceipted(_) => "window-receipted",
+            Self::SessionForked(_) => "session-forked",
         }
     }
 }
@@ -151,6 +157,23 @@ pub struct SessionOpened {
     pub contract: Contract,
     /// Free labels.
     pub labels: BTreeMap<String, String>,
+}
+
+/// A session began as a fork: it has all that happened in another one up to a version, and goes its own
+/// way from there.
+///
+/// Its versions go on from that one, and this event follows the parent's event there in the chain of
+/// hashes: the parent's history up to it is the fork's own, and nothing of it is copied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionForked {
+    /// Its full name.
+    pub key: SessionKey,
+    /// The session that it was forked from.
+    pub parent: SessionKey,
+    /// The number of that session.
+    pub parent_number: SessionNo,
+    /// The last version that they share.
+    pub at: u64,
 }
 
 /// A span was recorded; its payload, if stored here, is durable with this event.

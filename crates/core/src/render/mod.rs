@@ -5,11 +5,13 @@
 //! calls, roles that alternate); the renderings move and merge, they never leave out.
 
 mod anthropic;
+mod digests;
 mod items;
 mod openai;
 mod text;
 
 pub use anthropic::anthropic;
+pub use digests::{entry_digest, rendered_digest, window_digest};
 pub use openai::openai;
 pub use text::text;
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::{
-    Contradiction, DirectiveState, ImportState, Key, NoticeState, Place, SessionState, Slot,
-    SpanIndex, SpanState, Tombstone,
+    Contradiction, DirectiveState, ImportState, Key, NoticeState, Place, ReceiptState,
+    SessionState, Slot, SpanIndex, SpanState, Tombstone,
 };
 use crate::event::{
     ContradictionNoted, Event, Imported, LossyCommitted, NoticeGiven, PruneExecuted, PruneRejected,
@@ -51,6 +51,8 @@ impl SessionState {
             refused: BTreeMap::new(),
             workers: BTreeSet::new(),
             next_assigned: 1,
+            forked_from: None,
+            receipts: Vec::new(),
             retention: (key.session.as_str() == crate::retention::STREAM).then(Default::default),
             commands: BTreeMap::new(),
             imported: None,
@@ -89,6 +91,14 @@ impl SessionState {
                 }
             }
             Event::SessionClosed => self.closed_at = Some(recorded.at),
+            Event::WindowReceipted(event) => self.receipts.push(ReceiptState {
+                version: recorded.version,
+                window_version: event.window_version,
+                turn: event.turn,
+            }),
+            // It was a fork there; here it has all of its past itself.
+            Event::SessionForked(_) if recorded.imported.is_some() => self.goes_its_own_way(),
+            Event::SessionForked(event) => self.forked(recorded, event),
         }
         self.stamp(recorded);
     }
@@ -108,7 +118,10 @@ impl SessionState {
 
     fn follow_import(&mut self, recorded: &Recorded, imported: &Imported) {
         let known = self.imported.take();
-        let key = imported.key.clone().or_else(|| known.map(|known| known.key));
+        let key = match &recorded.event {
+            Event::SessionForked(event) => Some(event.key.clone()),
+            _ => imported.key.clone().or_else(|| known.map(|known| known.key)),
+        };
         // Without a beginning there is nothing to follow.
         self.imported = key.map(|key| {
             Box::new(ImportState {

@@ -2,6 +2,7 @@
 //! tombstone ledger and the directives are views of it.
 
 mod evolve;
+mod fork;
 mod summaries;
 mod window;
 
@@ -16,6 +17,7 @@ use crate::{
     TokensFrom,
 };
 
+pub use fork::ForkedFrom;
 pub use window::{Entry, EntryKind};
 pub(crate) use window::{Key, Plan, Slot};
 
@@ -68,6 +70,10 @@ pub struct SessionState {
     pub(crate) workers: BTreeSet<Principal>,
     /// First number to try when a span id is to be assigned.
     pub(crate) next_assigned: u64,
+    /// Set for a fork.
+    pub(crate) forked_from: Option<ForkedFrom>,
+    /// What was shown to the model.
+    pub(crate) receipts: Vec<ReceiptState>,
     /// Set for a tenant's retention stream.
     pub(crate) retention: Option<std::sync::Arc<RetentionState>>,
     /// First event of every command that bore an id.
@@ -153,6 +159,17 @@ pub struct SpanState {
     pub(crate) slot: Option<Key>,
     /// Set for summaries.
     pub(crate) summary: Option<Box<SummaryState>>,
+}
+
+/// What a session knows of a receipt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReceiptState {
+    /// Version of the event that recorded it.
+    pub version: u64,
+    /// The version whose window was shown.
+    pub window_version: u64,
+    /// The turn.
+    pub turn: Option<u64>,
 }
 
 /// The announced removal of a span.
@@ -338,6 +355,11 @@ impl SessionState {
     /// The ledger's entry for a span.
     pub fn tombstone(&self, span: &SpanState) -> Option<&Tombstone> {
         span.loss.map(|entry| &self.ledger[entry as usize])
+    }
+
+    /// The receipts, by number from 1.
+    pub fn receipts(&self) -> &[ReceiptState] {
+        &self.receipts
     }
 
     /// The budget of the window as it stands.

@@ -66,6 +66,9 @@ fn version_of(reply: &Reply) -> u64 {
         | Reply::RunClosed { version, .. }
         | Reply::NoticeGiven { version, .. }
         | Reply::Removed { version, .. }
+        | Reply::Adopted { version, .. }
+        | Reply::Receipted { version, .. }
+        | Reply::Forked { version, .. }
         | Reply::Closed { version, .. } => *version,
         Reply::Pruned(reply) => reply.version,
         Reply::Summarized(reply) => reply.version,

@@ -97,6 +97,7 @@ impl Scenario {
                 .filter_map(|id| Some((id.clone(), self.copy_of(id)?)))
                 .collect(),
             examination: self.examine(command),
+            lost_since: Vec::new(),
             retention: self.retention.clone(),
         }
     }

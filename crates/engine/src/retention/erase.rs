@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use lacuna_core::event::Event;
-use lacuna_core::{Command, Reply, SessionState, SpanId, SpanIndex, SpanState, Storage};
+use lacuna_core::{
+    Command, Reply, SessionName, SessionState, SpanId, SpanIndex, SpanState, Storage,
+};
 
 use lacuna_store::step_taken;
 
@@ -27,6 +29,8 @@ pub struct Erased {
     pub bytes: u64,
     /// Summaries that cover or cite some of these and are kept.
     pub summaries: Vec<SpanId>,
+    /// The other sessions that shared some of these: they have lost them, too.
+    pub shared_with: Vec<SessionName>,
     /// Those whose content is in another store: nobody is given it here any more, and there it stays.
     pub elsewhere: Vec<SpanId>,
     /// Whether this very command was carried out before.
@@ -69,7 +73,16 @@ impl Journal {
             }
             let state = self.state(&request.session)?;
             let seqs = stored(&state, spans.as_deref(), cut);
-            let (requests, states) = (vec![request.clone()], vec![Arc::clone(&state)]);
+            let (mut requests, mut states) = (vec![request.clone()], vec![Arc::clone(&state)]);
+            for other in self.relatives(&state)? {
+                let shared = seqs.iter().filter_map(|seq| Some(other.at_seq(*seq)?.1));
+                let shared = shared.filter(|span| span.can_be_erased());
+                let spans: Vec<SpanId> = shared.map(|span| span.id.clone()).collect();
+                if !spans.is_empty() {
+                    requests.push(elsewhere(&request, &other, spans));
+                    states.push(other);
+                }
+            }
             let removing = Removing { requests, removal, seqs, states, residues: Vec::new() };
             step_taken("removal-prepared");
             let Some(done) = self.hand_over(removing)? else { continue };
@@ -97,11 +110,18 @@ impl Journal {
                 elsewhere.push(span.id.clone());
             }
         }
+        let mut shared_with = Vec::new();
+        for other in self.relatives(&state)? {
+            if seqs.iter().any(|seq| other.at_seq(*seq).is_some()) {
+                shared_with.push(other.key.session.clone());
+            }
+        }
         Ok(Erased {
             version: *version,
             spans: ids.len() as u64,
             bytes,
             summaries: self.telling(&state, &ids)?,
+            shared_with,
             elsewhere,
             again,
         })
@@ -126,6 +146,20 @@ impl Journal {
             }
         }
         Ok(telling)
+    }
+}
+
+/// The same erasure for the spans that another session shares.
+fn elsewhere(request: &Request, other: &SessionState, spans: Vec<SpanId>) -> Request {
+    let Command::Erase { reason, .. } = &request.command else {
+        unreachable!("an erasure is asked for")
+    };
+    Request {
+        session: other.key.clone(),
+        principal: request.principal.clone(),
+        command_id: None,
+        expected_version: None,
+        command: Command::Erase { spans: Some(spans), cut: u64::MAX, reason: reason.clone() },
     }
 }
 

@@ -1,5 +1,7 @@
 //! The tenant's ledger: its lossy commitments in the order of the journal.
 
+use std::collections::{HashMap, HashSet};
+
 use lacuna_core::event::{Event, LossyCommitted};
 use lacuna_core::retention::OpenRun;
 use lacuna_core::{Cause, SessionName, Tenant, Timestamp};
@@ -41,7 +43,7 @@ impl Journal {
             seq = last.seq.saturating_add(1);
             for recorded in rows {
                 let Event::LossyCommitted(mut event) = recorded.event else { continue };
-                let name = self.store.session_name(recorded.session)?;
+                let name = self.store.session_key(recorded.session)?;
                 let Some(session) = name.map(|key| key.session) else { continue };
                 event.spans.drain(..skip.min(event.spans.len()));
                 event.spans.truncate(left);
@@ -55,13 +57,15 @@ impl Journal {
         Ok(losses)
     }
 
-    /// How many spans a run has removed so far, and their bytes.
+    /// How many payloads a run has removed so far, and their bytes: one that several windows shared counts
+    /// once.
     pub(super) fn removed_by(
         &self,
         tenant: &Tenant,
         run: &OpenRun,
     ) -> Result<(u64, u64), EngineError> {
         let (mut spans, mut bytes, mut from) = (0, 0_u64, run.cut);
+        let (mut counted, mut states) = (HashSet::new(), HashMap::new());
         loop {
             let rows = self.store.losses(tenant.as_str(), from, PAGE)?;
             let Some(last) = rows.last() else { return Ok((spans, bytes)) };
@@ -70,9 +74,20 @@ impl Journal {
                 if let Event::LossyCommitted(event) = recorded.event
                     && matches!(event.cause, Cause::Retention { run: by, .. } if by == run.run)
                 {
-                    spans += event.spans.len() as u64;
-                    let sizes = event.spans.iter().map(|span| span.bytes);
-                    bytes = bytes.saturating_add(sizes.sum());
+                    let shares = !self.store.relatives(recorded.session)?.is_empty();
+                    if shares && !states.contains_key(&recorded.session) {
+                        let key = self.store.session_key(recorded.session)?;
+                        let state = key.map(|key| self.state(&key)).transpose()?;
+                        states.insert(recorded.session, state);
+                    }
+                    let state = states.get(&recorded.session).and_then(Option::as_ref);
+                    for span in &event.spans {
+                        let seq = state.and_then(|state| Some(state.find(&span.span)?.seq));
+                        if seq.is_none_or(|seq| counted.insert(seq)) {
+                            spans += 1;
+                            bytes = bytes.saturating_add(span.bytes);
+                        }
+                    }
                 }
             }
         }

@@ -6,6 +6,7 @@ mod ledger;
 mod plan;
 pub(crate) mod removal;
 mod run;
+mod shared;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,10 +1,13 @@
 //! What a run would do: a pass over the tenant's sessions that changes nothing. A run begins with the
 //! same.
 
+use std::collections::{BTreeSet, HashSet};
+
 use lacuna_core::event::RunTally;
 use lacuna_core::retention::{Disposition, RetentionState, STREAM, Until, disposition, survey};
 use lacuna_core::{Due, SessionKey, SessionState, SpanId, Tenant, Timestamp};
 
+use super::removal::{Target, payloads};
 use crate::{EngineError, Journal};
 
 /// Names of sessions that are read at once.
@@ -112,6 +115,7 @@ impl Journal {
         let head = self.head();
         let effective_now = now.unwrap_or_else(|| self.now());
         let mut plan = Plan { policy, cut: head.seq, effective_now, ..Plan::default() };
+        let mut targets = Vec::new();
         self.each_session(tenant, |key, state| {
             let found = look(state, &retention, plan.cut, effective_now);
             plan.kept += found.kept;
@@ -120,7 +124,11 @@ impl Journal {
             for (due, rule, what) in found.spans {
                 let span = state.span(due.span);
                 count(&mut plan.tally, what, span.bytes);
-                session.window |= what == Disposition::Remove && state.shows(due.span);
+                if what == Disposition::Remove {
+                    session.window |= state.shows(due.span);
+                    let number = u32::try_from(plan.sessions.len()).unwrap_or(u32::MAX);
+                    targets.push(Target { seq: span.seq, bytes: span.bytes, session: number, due });
+                }
                 if session.spans.len() < TOLD {
                     let (bytes, span) = (span.bytes, span.id.clone());
                     session.spans.push(PlannedSpan { span, rule, what, bytes });
@@ -133,7 +141,30 @@ impl Journal {
             }
             Ok(())
         })?;
+        targets.sort_unstable();
+        self.plan_shared(&mut plan, targets)?;
         Ok(plan)
+    }
+
+    /// What another session keeps still is deferred; what several let go counts once.
+    fn plan_shared(&self, plan: &mut Plan, targets: Vec<Target>) -> Result<(), EngineError> {
+        let names: Vec<SessionKey> = plan.sessions.iter().map(|s| s.session.clone()).collect();
+        let (going, kept) = self.let_go(&names, targets)?;
+        plan.tally.deferred += kept.len() as u64;
+        (plan.tally.removed_spans, plan.tally.removed_bytes) = payloads(&going);
+        let concerned: BTreeSet<u32> = kept.iter().map(|target| target.session).collect();
+        for number in concerned {
+            let session = &mut plan.sessions[number as usize];
+            let state = self.state(&session.session)?;
+            let own = |target: &&Target| target.session == number;
+            let ids: HashSet<&SpanId> =
+                kept.iter().filter(own).map(|t| &state.span(t.due.span).id).collect();
+            for span in session.spans.iter_mut().filter(|span| ids.contains(&span.span)) {
+                span.what = Disposition::Deferred;
+            }
+            session.window = going.iter().filter(own).any(|t| state.shows(t.due.span));
+        }
+        Ok(())
     }
 
     /// Looks at every session of a tenant, by name, as of the last commit.

@@ -53,9 +53,19 @@ pub(crate) type Removed = Result<Option<Vec<Done>>, EngineError>;
 pub(super) struct Target {
     /// The journal position of its span.
     pub(super) seq: u64,
+    /// Its length.
+    pub(super) bytes: u64,
     /// Its session, as a place in a list.
     pub(super) session: u32,
     pub(super) due: Due,
+}
+
+/// How many payloads targets, which ascend, take out, and their bytes.
+pub(super) fn payloads(targets: &[Target]) -> (u64, u64) {
+    let each = targets.chunk_by(|a, b| a.seq == b.seq);
+    each.fold((0, 0_u64), |(spans, bytes), sharing| {
+        (spans + 1, bytes.saturating_add(sharing[0].bytes))
+    })
 }
 
 /// How far a slice has come.
@@ -77,9 +87,15 @@ impl Journal {
     ) -> Result<Sliced, EngineError> {
         // Two removals must not rewrite the same pack.
         let _alone = self.removing.lock();
-        let wanted: Vec<u64> = targets.iter().take(slice.spans).map(|target| target.seq).collect();
+        let mut wanted: Vec<u64> =
+            targets.iter().take(slice.spans).map(|target| target.seq).collect();
+        wanted.dedup();
         let removal = self.store.prepare_removal(&wanted, slice.bytes)?;
-        let taken = removal.taken();
+        // What several windows share has a target in each.
+        let taken = match removal.taken() {
+            0 => 0,
+            payloads => targets.partition_point(|target| target.seq <= wanted[payloads - 1]),
+        };
         let stays = removal.unparted().to_vec();
         let goes = |target: &&Target| stays.binary_search(&target.seq).is_err();
         let going: Vec<&Target> = targets[..taken].iter().filter(goes).collect();
@@ -92,7 +108,8 @@ impl Journal {
                 by_session.into_iter().map(|(session, due)| request(session, due)).collect();
             let states = requests.iter().map(|request| self.state(&request.session));
             let states: Vec<Arc<SessionState>> = states.collect::<Result<_, _>>()?;
-            let seqs = going.iter().map(|target| target.seq).collect();
+            let mut seqs: Vec<u64> = going.iter().map(|target| target.seq).collect();
+            seqs.dedup();
             let residues = self.residues(&states, &requests)?;
             let removing = Removing { requests, removal, seqs, states, residues };
             step_taken("removal-prepared");
@@ -140,6 +157,7 @@ impl Journal {
             }
         }
         residues.sort_unstable();
+        residues.dedup();
         Ok(residues)
     }
 

@@ -11,7 +11,7 @@ use lacuna_core::{
 };
 
 use super::plan::{count, look};
-use super::removal::{Slice, Sliced, Target, remove};
+use super::removal::{Slice, Sliced, Target, payloads, remove};
 use super::stream_of;
 use crate::questions::runtime;
 use crate::{EngineError, Journal, Request};
@@ -185,7 +185,9 @@ impl Pass<'_> {
                 let span = state.span(due.span);
                 count(&mut planned, what, span.bytes);
                 match what {
-                    Disposition::Remove => targets.push(Target { seq: span.seq, session, due }),
+                    Disposition::Remove => {
+                        targets.push(Target { seq: span.seq, bytes: span.bytes, session, due });
+                    }
                     Disposition::Notice { .. } => announced.push(due),
                     // Announced by this very run, before it was interrupted.
                     Disposition::Waiting { .. } if state.noticed_by(due.span) == Some(number) => {
@@ -202,6 +204,10 @@ impl Pass<'_> {
             }
             Ok(())
         })?;
+        targets.sort_unstable();
+        let (targets, shared) = self.journal.let_go(&sessions, targets)?;
+        planned.deferred += shared.len() as u64;
+        (planned.removed_spans, planned.removed_bytes) = payloads(&targets);
         self.tally = planned;
         for (key, due) in notices {
             self.announce(&key, &due)?;
@@ -214,7 +220,6 @@ impl Pass<'_> {
             );
             return Ok((RunEnd::OverLimit, Some(alert)));
         }
-        targets.sort_unstable();
         self.remove(&sessions, targets)?;
         Ok((RunEnd::Done, None))
     }
@@ -269,6 +274,7 @@ impl Pass<'_> {
                             still.push(*target);
                         }
                     }
+                    let (still, _) = self.journal.let_go(sessions, still)?;
                     targets.splice(at..end, still);
                 }
                 Sliced::Changed(_) => return Err(EngineError::Overloaded { waiting: ROUNDS }),

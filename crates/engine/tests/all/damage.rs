@@ -9,7 +9,7 @@ use crate::honest::flipped;
 use crate::rig::{Rig, key, principal};
 
 /// Takes the only pack of payloads away, or changes its last content.
-fn damage(rig: Rig, destroy: bool) -> Rig {
+pub(crate) fn damage(rig: Rig, destroy: bool) -> Rig {
     let Rig { folder, journal } = rig;
     journal.close().unwrap();
     drop(journal);

@@ -101,6 +101,12 @@ fn gist(event: &EventBody) -> String {
             number("deferred"),
             number("held"),
         ),
+        "window-receipted" => {
+            let discrepant = event.fields.get("discrepancy").and_then(Value::as_bool);
+            let sent = if discrepant == Some(true) { ": something else was sent" } else { "" };
+            format!("{} version {}{sent}", text("receipt"), number("window_version"))
+        }
+        "session-forked" => format!("from {} at version {}", text("from"), number("at")),
         "contradiction-noted" | "contradiction-resolved" => text("contradiction").to_owned(),
         _ => format!("{} {}", text("span"), text("purpose")).trim().to_owned(),
     }

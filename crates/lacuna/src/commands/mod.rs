@@ -10,6 +10,7 @@ mod forensics;
 mod guess;
 mod import;
 mod journal;
+mod lineage;
 mod look;
 mod policy;
 mod proof;
@@ -61,6 +62,8 @@ pub(crate) fn run(args: Args) -> Result<Exit, Failure> {
         Command::History(args) => forensics::history(&context, &args),
         Command::Search(args) => search::search(&context, args),
         Command::Explain(args) => forensics::explain(&context, args),
+        Command::Receipt(args) => lineage::receipt(&context, args),
+        Command::Fork(args) => lineage::fork(&context, args),
         Command::Close => session::close(&context),
         Command::Export(args) => transfer::export(&context, &args),
         Command::Policy(args) => policy::run(&context, args),

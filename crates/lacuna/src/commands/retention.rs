@@ -301,6 +301,14 @@ pub(super) fn erase(context: &Context<'_>, args: args::Erase) -> Result<Exit, Fa
             named(&names)
         );
     }
+    if !reply.shared_with.is_empty() {
+        let names: Vec<&str> = reply.shared_with.iter().map(String::as_str).collect();
+        println!(
+            "{}: {} had some of it in their windows, and lost it too",
+            caution("shared"),
+            named(&names)
+        );
+    }
     if !reply.elsewhere.is_empty() {
         let names: Vec<&str> = reply.elsewhere.iter().map(String::as_str).collect();
         println!(

@@ -1,6 +1,7 @@
 //! The daemon: journal, broker, service, and their end.
 
 mod broker;
+mod checkpoint;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,13 +73,18 @@ async fn serve(config: &Config, journal: Arc<Journal>, buckets: &Buckets) -> Res
     let client = lacuna_nats::connect(&access).await?;
     buckets.connected(&client);
     let service = Service::new(Arc::clone(&journal), config.settings());
-    let starting = lacuna_nats::serve(client, service, config.bounds());
+    let starting = lacuna_nats::serve(client.clone(), service.clone(), config.bounds());
     let serving = tokio::select! {
         serving = starting => {
             serving.map_err(|error| Failure::Other(format!("subscribing: {error}")))?
         }
         () = signals.recv() => return Ok(Exit::Done),
     };
+    // It catches up by itself: who asks need not wait for who follows.
+    let relay = lacuna_nats::relay(client, Arc::clone(&journal), config.feed());
+    service.tells_feed(relay.teller(&journal));
+    let announcer = relay.announcer();
+    journal.on_checkpoint(Box::new(move |signed| checkpoint::announce(&announcer, signed)));
     let clock = CheckpointClock::start(Arc::clone(&journal), config.checkpoint_every());
     tracing::info!(journal = journal.id(), "ready");
     let failed = loop {
@@ -92,13 +98,18 @@ async fn serve(config: &Config, journal: Arc<Journal>, buckets: &Buckets) -> Res
         }
     };
     tracing::info!("stopping; a second signal ends at once");
+    let stopping = async {
+        serving.stop(config.deadline()).await;
+        drop(clock);
+        // Nothing more is recorded: what is signed now is what the next start finds.
+        if !failed && !config.checkpoint_every().is_zero() {
+            checkpoint::last(&journal);
+        }
+        relay.stop(config.deadline()).await;
+    };
     tokio::select! {
-        () = serving.stop(config.deadline()) => {}
+        () = stopping => {}
         () = signals.recv() => tracing::warn!("ending without waiting for requests in flight"),
-    }
-    drop(clock);
-    if !failed && !config.checkpoint_every().is_zero() {
-        last_checkpoint(&journal);
     }
     if let Some(broker) = private {
         broker.stop().await;
@@ -110,15 +121,6 @@ async fn serve(config: &Config, journal: Arc<Journal>, buckets: &Buckets) -> Res
         ));
     }
     Ok(Exit::Done)
-}
-
-/// Signs what the daemon leaves behind.
-fn last_checkpoint(journal: &Journal) {
-    match journal.checkpoint_if_moved() {
-        Ok(Some(signed)) => tracing::info!(seq = signed.checkpoint.seq, "a checkpoint was signed"),
-        Ok(None) => {}
-        Err(error) => tracing::error!(%error, "the end of the journal was not signed"),
-    }
 }
 
 /// The broker that is configured; else the usual one; else a private one.

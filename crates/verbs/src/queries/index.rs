@@ -1,17 +1,19 @@
 //! `durability`, `tombstones`, `history`: pages of the journal's projections.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use lacuna_core::{SessionKey, SpanId, tombstone_text};
 use lacuna_engine::SpanDurability;
 use lacuna_wire::session::{
     CopyBody, DurabilityReply, DurabilityRequest, DurableSpanBody, HistoryReply, HistoryRequest,
     TombstoneBody, TombstonesReply, TombstonesRequest, span_ids,
 };
-use lacuna_wire::{EventBody, WireError, cause_json, event_body};
-use serde_json::Value;
+use lacuna_wire::{WireError, cause_json, event_body};
 
 use super::{expect_version, outcome_word};
 use crate::error::wire_error;
-use crate::fit::{encode, encode_within, fitting};
+use crate::fit::{encode_within, fitting, longest_event, shorten};
 use crate::work::Inner;
 
 /// Where a copy is that no external store holds.
@@ -118,37 +120,23 @@ pub(super) fn history(
     const SHORTEST: usize = 256;
     let limit = limit.min(PAGE).min(max / SHORTEST + 1);
     let recorded = inner.journal.history(key, from, limit).map_err(wire_error)?;
-    let mut events: Vec<EventBody> =
-        recorded.iter().map(|event| event_body(inner.journal.id(), key, event)).collect();
-    for event in &mut events {
-        shorten(event, max / 2)?;
+    let mut events = Vec::with_capacity(recorded.len());
+    let mut names = HashMap::new();
+    for event in &recorded {
+        // A fork's history begins with what other sessions recorded.
+        let name = match names.entry(event.session) {
+            Entry::Occupied(name) => name.into_mut(),
+            Entry::Vacant(vacant) => {
+                let name = inner.journal.session_key(event.session).map_err(wire_error)?;
+                vacant.insert(name.unwrap_or_else(|| key.clone()))
+            }
+        };
+        let mut event = event_body(inner.journal.id(), name, event);
+        shorten(&mut event, longest_event(max))?;
+        events.push(event);
     }
     let taken = fitting(&events, max)?;
     events.truncate(taken);
     let next_version = events.last().map_or(from, |event| event.version + 1);
     encode_within(&HistoryReply { events, next_version }, max)
-}
-
-/// Shortens the lists of an event over thousands of spans until it fits, and says how much is left
-/// out; `expand` of its directive lists all of them, page by page.
-pub(crate) fn shorten(event: &mut EventBody, max: usize) -> Result<(), WireError> {
-    if encode(event)?.len() <= max {
-        return Ok(());
-    }
-    let mut omitted = 0;
-    let mut room = max / 2;
-    for list in ["spans", "concerned", "covers"] {
-        let Some(Value::Array(items)) = event.fields.get_mut(list) else { continue };
-        let taken = fitting(items, room)?;
-        omitted += items.len() - taken;
-        items.truncate(taken);
-        room /= 2;
-    }
-    if let Some(cost) = event.fields.get_mut("cost")
-        && let Some(Value::Array(items)) = cost.get_mut("thinking_invalidated")
-    {
-        items.truncate(1_000);
-    }
-    event.fields.insert("omitted".to_owned(), Value::from(omitted));
-    Ok(())
 }

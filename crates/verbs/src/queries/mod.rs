@@ -21,6 +21,8 @@ use serde_json::json;
 use crate::call::Call;
 use crate::work::{Inner, Work};
 
+pub(crate) use window::moment;
+
 /// Prepares a question. It is parsed where it is answered: a long list of ids must not keep other
 /// requests from being taken in.
 pub(crate) fn begin(call: &Call<'_>, key: SessionKey) -> Work {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use lacuna_core::render::{self, Shown};
+use lacuna_core::render::{self, Shown, entry_digest};
 use lacuna_core::{EntryKind, SessionKey, SessionState, Storage, Timestamp, withheld_text};
 use lacuna_wire::WireError;
-use lacuna_wire::session::{AtBody, EntryBody, WindowReply, WindowRequest};
+use lacuna_wire::session::{AtBody, EntryBody, WindowReply, WindowRequest, receipt_number};
 use serde_json::Value;
 
 use super::{ALWAYS, as_text, cause, expect_version, no_such_moment, piece_too_large};
@@ -76,29 +76,41 @@ pub(super) fn answer(
 }
 
 /// The state at a moment of the session's past.
-pub(super) fn moment(
+pub(crate) fn moment(
     inner: &Inner,
     key: &SessionKey,
     current: &Arc<SessionState>,
     at: &AtBody,
 ) -> Result<Arc<SessionState>, WireError> {
-    let (version, time) = match (at.version, &at.time, at.turn) {
-        (Some(version), None, None) => {
+    let (version, time) = match (at.version, &at.time, at.turn, &at.receipt) {
+        (Some(version), None, None, None) => {
             if version == 0 || version > current.version {
                 return Err(no_such_moment(&format!("version {version}"), key));
             }
             (version, ALWAYS)
         }
-        (None, Some(text), None) => {
+        (None, Some(text), None, None) => {
             let time: Timestamp =
                 text.parse().map_err(|error| WireError::bad_request(format!("{error}")))?;
             (u64::MAX, time)
         }
-        (None, None, Some(turn)) => {
-            let later = current.spans().iter().find(|span| span.turn.is_some_and(|t| t > turn));
-            (later.map_or(current.version, |span| span.version - 1), ALWAYS)
+        (None, None, None, Some(name)) => {
+            let at = usize::try_from(receipt_number(name)? - 1).unwrap_or(usize::MAX);
+            let receipt = current.receipts().get(at);
+            let receipt = receipt.ok_or_else(|| no_such_moment(&format!("receipt {name}"), key))?;
+            (receipt.window_version, ALWAYS)
         }
-        _ => return Err(WireError::bad_request("at has exactly one of version, time and turn")),
+        (None, None, Some(turn), None) => {
+            let shown = current.receipts().iter().rfind(|receipt| receipt.turn == Some(turn));
+            let later = current.spans().iter().find(|span| span.turn.is_some_and(|t| t > turn));
+            let before = later.map_or(current.version, |span| span.version - 1);
+            (shown.map_or(before, |receipt| receipt.window_version), ALWAYS)
+        }
+        _ => {
+            return Err(WireError::bad_request(
+                "at has exactly one of version, time, turn and receipt",
+            ));
+        }
     };
     if version >= current.version && time >= current.at {
         return Ok(Arc::clone(current));
@@ -144,6 +156,7 @@ fn entries(
 fn entry(state: &SessionState, shown: &Shown, content: bool) -> EntryBody {
     let entry = &shown.entry;
     let mut body = EntryBody {
+        digest: entry_digest(state, entry).to_string(),
         kind: entry.kind.word().to_owned(),
         tokens: entry.tokens,
         handle: entry.handle.clone(),

@@ -131,12 +131,16 @@ pub(super) fn erase(
         version: erased.version,
         removed: RemovedBody { spans: erased.spans, bytes: erased.bytes },
         summaries: erased.summaries.iter().map(ToString::to_string).collect(),
+        shared_with: erased.shared_with.iter().map(ToString::to_string).collect(),
         elsewhere: erased.elsewhere.iter().map(ToString::to_string).collect(),
         duplicate: erased.again,
     };
     // What was done travels always.
-    while encode(&reply)?.len() > max && !(reply.summaries.is_empty() && reply.elsewhere.is_empty())
-    {
+    let listed = |reply: &EraseReply| {
+        reply.summaries.len() + reply.shared_with.len() + reply.elsewhere.len()
+    };
+    while encode(&reply)?.len() > max && listed(&reply) > 0 {
+        reply.shared_with.truncate(reply.shared_with.len() / 2);
         reply.summaries.truncate(reply.summaries.len() / 2);
         reply.elsewhere.truncate(reply.elsewhere.len() / 2);
     }

@@ -20,6 +20,29 @@ pub struct CheckpointReply {
     pub key: String,
 }
 
+/// What the feed says of a checkpoint, behind the last event that it covers; its kind on the feed is
+/// `checkpoint-signed`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckpointSigned {
+    /// The journal's id.
+    pub journal: String,
+    /// The seq of the last event that it covers.
+    pub seq: u64,
+    /// `checkpoint-signed`.
+    pub kind: String,
+    /// When it was signed.
+    pub at: String,
+    /// The hash of the block that ends with that event.
+    pub head: String,
+    /// The signed note.
+    pub note: String,
+}
+
+impl CheckpointSigned {
+    /// Its kind.
+    pub const KIND: &str = "checkpoint-signed";
+}
+
 /// What became of the journal since a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckpointBody {

@@ -4,7 +4,7 @@ mod adopt;
 mod checkpoint;
 
 pub use adopt::{AdoptReply, AdoptRequest, AdoptedBody};
-pub use checkpoint::{CheckpointBody, CheckpointReply};
+pub use checkpoint::{CheckpointBody, CheckpointReply, CheckpointSigned};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -120,6 +120,36 @@ pub struct StatsReply {
     /// What the scrub does, which reads every copy back now and then; null if there is none.
     #[serde(default)]
     pub scrub: Option<ScrubBody>,
+    /// How far the feed is; null where no daemon publishes one.
+    #[serde(default)]
+    pub feed: Option<FeedBody>,
+}
+
+/// How far the feed is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FeedBody {
+    /// The stream.
+    pub stream: String,
+    /// `live` (all is published), `behind` (being published), `away` (the broker is, or does not answer),
+    /// `unavailable` (the broker has no such stream to give), or `refused` (what stands in the stream does
+    /// not go together with this journal); in the last three nothing is published, and `problems` tells why.
+    pub state: String,
+    /// The seq of the last event that the stream has acknowledged.
+    pub published_seq: u64,
+    /// Where the stream holds it.
+    pub stream_seq: u64,
+    /// Events that are recorded and not published.
+    pub lag_events: u64,
+    /// How long the oldest of them has been recorded, in milliseconds; 0 if there is none.
+    pub lag_ms: u64,
+    /// Messages that the stream has acknowledged since the daemon started.
+    pub messages: u64,
+    /// How often publishing began anew behind what the stream held, since the daemon started.
+    pub resumed: u64,
+    /// Events that could not be read from the journal and were passed over, since the daemon started.
+    pub unreadable: u64,
+    /// What is not as it should be, and what it costs; empty if nothing is.
+    pub problems: Vec<String>,
 }
 
 /// How far the scrub is, and what it has found since the daemon started.

@@ -49,6 +49,9 @@ pub struct EraseReply {
     /// Summaries that cover or cite what went and are kept: their words may tell of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub summaries: Vec<String>,
+    /// The other sessions that shared some of these spans: they have lost them, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared_with: Vec<String>,
     /// Spans whose content is in another store: nobody is given it here any more, and there it stays.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<String>,

@@ -6,9 +6,11 @@ mod durability;
 mod expand;
 mod explain;
 mod export;
+mod fork;
 mod notes;
 mod open;
 mod prune;
+mod receipt;
 mod restore;
 mod search;
 mod suggest;
@@ -27,12 +29,14 @@ pub use durability::{
 pub use expand::{CauseBody, ExpandReply, ExpandRequest, HandledBody};
 pub use explain::{ExplainReply, ExplainRequest, KindBody, StoryBody, SummaryBody};
 pub use export::{EventLine, ExportReply, ExportRequest, GoneBody};
+pub use fork::{ForkReply, ForkRequest};
 pub use notes::{
     ContradictReply, ContradictRequest, ResolveRequest, VersionReply, contradiction_id,
     contradiction_number,
 };
 pub use open::{CloseReply, CloseRequest, OpenReply, OpenRequest};
 pub use prune::{PruneReplyBody, PruneRequest, PrunedBody};
+pub use receipt::{ReceiptReply, ReceiptRequest, receipt_name, receipt_number};
 pub use restore::{RestoreReply, RestoreRequest};
 pub use search::{MatchBody, ScannedBody, SearchReply, SearchRequest, UnsearchableBody};
 pub use suggest::{CandidateBody, SuggestReply, SuggestRequest};

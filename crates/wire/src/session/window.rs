@@ -30,7 +30,7 @@ request! {
     }
 }
 
-/// A moment: exactly one of the three.
+/// A moment: exactly one of these.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AtBody {
@@ -40,9 +40,13 @@ pub struct AtBody {
     /// At this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
-    /// At the end of this turn: before the first span of a later one.
+    /// At this turn: what its last receipt says was shown; without one, before the first span of a later
+    /// turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u64>,
+    /// What this receipt says was shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<String>,
 }
 
 /// The window, as entries or rendered.
@@ -105,6 +109,10 @@ pub struct EntryBody {
     /// The text of a stub or tombstone; what follows a summary; what stands for withheld content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// BLAKE3 of the content of a span or summary, or of the text of a stub or tombstone: what receipts
+    /// are made of.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub digest: String,
     /// The content of a span or summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,

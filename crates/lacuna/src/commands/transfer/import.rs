@@ -8,6 +8,7 @@ use std::path::Path;
 use anstream::println;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use lacuna_core::event::{SessionForked, SessionOpened};
 use lacuna_core::{Adopted, Event, SessionKey, SpanId, Storage};
 use lacuna_wire::Code;
 use lacuna_wire::journal::{AdoptReply, AdoptRequest, AdoptedBody};
@@ -162,6 +163,7 @@ fn check(path: &Path) -> Result<Header, Failure> {
     let key = header.key().map_err(|why| lines.wrong(&why))?;
     let bar = output::progress(header.events, "checking");
     let (mut events, mut session, mut head) = (0, None, lacuna_core::Digest::default());
+    let mut opens = None;
     let mut missing: BTreeMap<SpanId, u64> = BTreeMap::new();
     while let Some(adopted) = lines.event(&header, &key)? {
         let recorded = adopted.recorded();
@@ -170,17 +172,20 @@ fn check(path: &Path) -> Result<Header, Failure> {
             let found = recorded.version;
             return Err(lines.wrong(&format!("event {found} stands where event {events} should")));
         }
+        if let Event::SessionForked(fork) = &recorded.event
+            && Some(fork.parent_number) == session
+        {
+            // What it shares with its parent was recorded there.
+            session = Some(recorded.session);
+        }
         if recorded.previous != head || *session.get_or_insert(recorded.session) != recorded.session
         {
             let why = "it does not follow the line before it: a line was changed, or taken out";
             return Err(lines.wrong(why));
         }
         match &recorded.event {
-            Event::SessionOpened(opened) if opened.key != key => {
-                return Err(
-                    lines.wrong(&format!("it opens {}, and the first line says {key}", opened.key))
-                );
-            }
+            Event::SessionOpened(SessionOpened { key, .. })
+            | Event::SessionForked(SessionForked { key, .. }) => opens = Some(key.clone()),
             Event::SpanRecorded(e)
                 if e.storage == Storage::Journal && adopted.payload().is_none() =>
             {
@@ -203,6 +208,10 @@ fn check(path: &Path) -> Result<Header, Failure> {
         return Err(lines.wrong(&format!(
             "the content of {span} is missing, and no event says that it is lost"
         )));
+    }
+    if let Some(other) = opens.filter(|opens| *opens != key) {
+        lines.number = 1;
+        return Err(lines.wrong(&format!("it is of {key}, and the events are of {other}")));
     }
     if (events, head.to_string()) != (header.events, header.head.clone()) {
         let why = format!(

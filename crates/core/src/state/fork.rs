@@ -1,0 +1,68 @@
+//! Forks: sessions that share a past, and with it payloads.
+
+use serde::{Deserialize, Serialize};
+
+use super::{SessionState, SpanIndex, SpanState};
+use crate::event::{Recorded, SessionForked};
+use crate::{Cause, SessionKey, SessionNo};
+
+/// Where a fork began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkedFrom {
+    /// The session that it was forked from.
+    pub parent: SessionKey,
+    /// The number of that session.
+    pub number: SessionNo,
+    /// The last version that they share.
+    pub at: u64,
+}
+
+impl SessionState {
+    /// Where the session began, if it is a fork.
+    pub fn forked_from(&self) -> Option<&ForkedFrom> {
+        self.forked_from.as_ref()
+    }
+
+    /// The span whose payload is filed under this journal position, if this session has it.
+    pub fn at_seq(&self, seq: u64) -> Option<(SpanIndex, &SpanState)> {
+        // A fork comes behind all that it shares, so positions ascend in every session.
+        let index = self.spans.binary_search_by_key(&seq, |span| span.seq).ok()?;
+        Some((SpanIndex::try_from(index).ok()?, &self.spans[index]))
+    }
+
+    /// What stopped being recoverable for every window between a moment of this session's past and this
+    /// state: not what only its own window gave up.
+    pub fn lost_since(&self, then: &Self) -> Vec<(SpanIndex, Cause)> {
+        let lost = |(index, span): (SpanIndex, &SpanState)| {
+            let now = self.spans.get(index as usize).filter(|_| span.loss.is_none())?;
+            match &self.tombstone(now)?.cause {
+                Cause::Directive { .. } => None,
+                cause => Some((index, cause.clone())),
+            }
+        };
+        (0..).zip(then.spans()).filter_map(lost).collect()
+    }
+
+    /// The session goes its own way from here.
+    pub(super) fn forked(&mut self, recorded: &Recorded, event: &SessionForked) {
+        self.forked_from = Some(ForkedFrom {
+            parent: event.parent.clone(),
+            number: event.parent_number,
+            at: event.at,
+        });
+        self.number = recorded.session;
+        self.key = event.key.clone();
+        self.opened_at = recorded.at;
+        self.goes_its_own_way();
+    }
+
+    /// Nothing of what was asked of its past, or told about it, holds for it.
+    pub(super) fn goes_its_own_way(&mut self) {
+        self.closed_at = None;
+        // Whoever sends commands here has sent none yet, and nobody has been told of removals.
+        self.commands.clear();
+        for span in &mut self.spans {
+            span.notice = None;
+        }
+    }
+}
