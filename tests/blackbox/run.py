@@ -36,6 +36,7 @@ FILES = (
     "check_corpus",
     "check_contradictions",
     "check_histories",
+    "check_following",
     "check_records",
     "check_idempotency",
     "check_hostile",

@@ -11,7 +11,9 @@ use crate::rig::{Dice, Follower, House, Worker, current_server, feed_is_journal,
 
 const SESSIONS: [&str; 3] = ["a", "b", "c"];
 /// Rounds, unless `LACUNA_FEED_ROUNDS` says otherwise.
-const ROUNDS: usize = 40;
+const ROUNDS: usize = 200;
+/// Spans in one append, at most: kills shall meet messages on their way.
+const MOST: usize = 10;
 /// Every so many rounds the broker comes back with nothing.
 const WIPED: u64 = 25;
 
@@ -20,8 +22,9 @@ async fn append(worker: Worker, session: &'static str, stop: Arc<AtomicBool>) ->
     let mut number = 0;
     while !stop.load(Ordering::Relaxed) {
         let id = format!("{session}-{number}");
-        let span = json!({ "id": id, "role": "user", "origin": "user", "content": id });
-        let body = json!({ "spans": [span], "command_id": id }).to_string().into_bytes();
+        let span = json!({ "role": "user", "origin": "user", "content": id });
+        let spans = vec![span; number % MOST + 1];
+        let body = json!({ "spans": spans, "command_id": id }).to_string().into_bytes();
         let subject = worker.subject(session, "append");
         let reply = worker.send(&subject, body, Duration::from_millis(500)).await;
         let Ok(reply) = reply else {

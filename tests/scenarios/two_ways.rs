@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::rig::{Cli, House, current_server};
 
 /// Fields that differ between two journals that hold the same, whatever the way.
-const OF_THE_JOURNAL: [&str; 15] = [
+const OF_THE_JOURNAL: [&str; 16] = [
     "note",
     "key",
     "journal",
@@ -19,6 +19,7 @@ const OF_THE_JOURNAL: [&str; 15] = [
     "durable_until",
     "head",
     "hash",
+    "previous",
     "command_id",
     "dir",
     "set_at",
@@ -26,7 +27,7 @@ const OF_THE_JOURNAL: [&str; 15] = [
     "effective_now",
 ];
 /// Figures about a process: a daemon keeps running where a command opens and closes.
-const OF_THE_PROCESS: [&str; 13] = [
+const OF_THE_PROCESS: [&str; 14] = [
     "snapshots",
     "file_bytes",
     "commits",
@@ -41,6 +42,7 @@ const OF_THE_PROCESS: [&str; 13] = [
     "packs",
     // A journal that is opened directly has none.
     "scrub",
+    "feed",
 ];
 
 /// The reply without what differs between two journals that hold the same.

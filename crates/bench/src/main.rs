@@ -3,11 +3,14 @@
 
 mod broker;
 mod contract;
+mod feed;
 mod jetstream;
 mod lacuna;
 mod load;
+mod past;
 mod report;
 mod retention;
+mod search;
 mod text;
 
 use std::path::PathBuf;
@@ -54,6 +57,33 @@ enum Command {
         #[arg(long, default_value_t = 20)]
         rounds: usize,
     },
+    /// See moments of the past of a long session, and of all that happened to single spans
+    Past {
+        /// Events of the session
+        #[arg(long, default_value_t = 100_000)]
+        events: u64,
+        /// Moments looked at
+        #[arg(long, default_value_t = 300)]
+        moments: usize,
+    },
+    /// Search stored text
+    Search {
+        /// Megabytes of text
+        #[arg(long, default_value_t = 256)]
+        megabytes: usize,
+        /// Bytes of one span
+        #[arg(long, default_value_t = 4_096)]
+        span_bytes: usize,
+    },
+    /// Publish the events of a journal that the broker has nothing of, then one at a time
+    Feed {
+        /// Spans recorded first
+        #[arg(long, default_value_t = 200_000)]
+        spans: usize,
+        /// The broker's program
+        #[arg(long, env = "LACUNA_NATS_SERVER", default_value = "nats-server")]
+        nats_server: PathBuf,
+    },
     /// Remove a tenth of many spans while appends go on, then nine tenths
     Retention {
         /// Spans recorded first
@@ -69,6 +99,13 @@ enum Command {
 async fn main() -> Result<(), Failure> {
     let (quick, in_flight, json, nats_server) = match Args::parse().command {
         Command::Contract { text, rounds } => return contract::run(text.as_deref(), rounds.max(1)),
+        Command::Past { events, moments } => return past::run(events, moments.max(1)),
+        Command::Search { megabytes, span_bytes } => {
+            return search::run(megabytes.max(1), span_bytes.max(1));
+        }
+        Command::Feed { spans, nats_server } => {
+            return feed::run(spans.max(1_000), &nats_server).await;
+        }
         Command::Retention { spans, lie } => {
             return retention::run(spans.max(10_000), lie);
         }

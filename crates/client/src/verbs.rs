@@ -2,8 +2,8 @@
 
 use lacuna_wire::session::{
     AppendReply, AppendRequest, AuditReplyBody, AuditRequest, CloseReply, CloseRequest,
-    ContradictReply, ContradictRequest, DurabilityReply, DurabilityRequest, ExpandReply,
-    ExpandRequest, ExplainReply, ExplainRequest, ForkReply, ForkRequest, HistoryReply,
+    ContradictReply, ContradictRequest, DiffReply, DiffRequest, DurabilityReply, DurabilityRequest,
+    ExpandReply, ExpandRequest, ExplainReply, ExplainRequest, ForkReply, ForkRequest, HistoryReply,
     HistoryRequest, OpenReply, OpenRequest, PruneReplyBody, PruneRequest, ReceiptReply,
     ReceiptRequest, ResolveRequest, RestoreReply, RestoreRequest, SearchReply, SearchRequest,
     SuggestReply, SuggestRequest, SummarizeReply, SummarizeRequest, TombstonesReply,
@@ -81,6 +81,8 @@ questions! {
     durability("durability"): DurabilityRequest => DurabilityReply;
     /// Reads the tombstone ledger.
     tombstones("tombstones"): TombstonesRequest => TombstonesReply;
+    /// Asks what is different between two moments.
+    diff("diff"): DiffRequest => DiffReply;
     /// Reads events.
     history("history"): HistoryRequest => HistoryReply;
 }

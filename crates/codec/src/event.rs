@@ -22,12 +22,12 @@
 //!
 //! The event's hash is BLAKE3 over all of these bytes, as stored, in a domain of its own.
 
-use lacuna_core::{CommandStamp, Digest, Recorded, SessionNo, Timestamp};
+use lacuna_core::{CommandStamp, Digest, Recorded, SessionNo, SpanId, Timestamp};
 
 use crate::CodecError;
-use crate::body;
 use crate::reader::Reader;
 use crate::registry::EVENT_IMPORTED;
+use crate::{body, registry};
 
 const WHAT: &str = "event";
 const ENVELOPE: u8 = 1;
@@ -89,6 +89,43 @@ fn fit<T: TryFrom<usize>>(what: &'static str, size: usize) -> Result<T, CodecErr
 pub fn peek_session(stored: &[u8]) -> Option<SessionNo> {
     let bytes = stored.get(24..32)?;
     Some(SessionNo(u64::from_le_bytes(bytes.try_into().ok()?)))
+}
+
+/// The version in an event's stored form, without decoding the rest.
+pub fn peek_version(stored: &[u8]) -> Option<u64> {
+    let bytes = stored.get(16..24)?;
+    Some(u64::from_le_bytes(bytes.try_into().ok()?))
+}
+
+/// Tells without decoding which stored events cannot name a span.
+#[derive(Debug)]
+pub struct NameSeeker {
+    seeker: memchr::memmem::Finder<'static>,
+}
+
+impl NameSeeker {
+    /// Seeks a span's id. It stands in a body as every text does: its length in one byte, then itself.
+    pub fn new(id: &SpanId) -> Self {
+        let text = id.as_str().as_bytes();
+        let mut stored = Vec::with_capacity(text.len() + 1);
+        // An id is short enough for a length of one byte.
+        stored.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
+        stored.extend_from_slice(text);
+        Self { seeker: memchr::memmem::Finder::new(&stored).into_owned() }
+    }
+
+    /// Whether an event may name it; one that settles a contradiction or begins a fork always may, it names
+    /// no spans; and one of another journal, which may be any of these.
+    pub fn may_be_in(&self, stored: &[u8]) -> bool {
+        let kind = stored.get(2..4).map(|kind| u16::from_le_bytes([kind[0], kind[1]]));
+        let nameless = [
+            &registry::CONTRADICTION_RESOLVED,
+            &registry::SESSION_FORKED,
+            &registry::EVENT_IMPORTED,
+        ];
+        let nameless = nameless.iter().any(|nameless| kind == Some(nameless.number));
+        nameless || stored.get(HEADER..).is_some_and(|body| self.seeker.find(body).is_some())
+    }
 }
 
 /// Decodes an event from exactly these bytes.

@@ -61,11 +61,12 @@ pub use span::{
     Content, NewSpan, Origin, Role, Source, SpanKind, Storage, TokensFrom, estimate_tokens,
 };
 pub use stand_in::{
-    replaced_text, shared_stub_text, stub_text, tombstone_text, unreadable_text, withheld_text,
+    lost_since_text, replaced_text, shared_stub_text, stub_text, tombstone_text, unreadable_text,
+    withheld_text,
 };
 pub use state::{
-    DirectiveState, Entry, EntryKind, ForkedFrom, ImportState, Outcome, ReceiptState, SessionState,
-    SpanIndex, SpanState, Tombstone,
+    DirectiveState, Entry, EntryKind, Extent, ForkedFrom, Form, Grown, ImportState, Outcome,
+    ReceiptState, Rest, SessionState, SpanIndex, SpanState, Tombstone,
 };
 pub use suggest::{Candidate, candidates};
 pub use time::{InvalidTime, Timestamp};

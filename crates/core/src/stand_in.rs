@@ -3,7 +3,7 @@
 //! Besides the id, a tombstone costs at most 11 tokens and a stub at most 20 (o200k_base); a test
 //! of the whole system counts them.
 
-use crate::{DirectiveNo, Handle, SpanId};
+use crate::{DirectiveNo, Handle, SpanId, Tombstone};
 
 /// What stands for a span that cannot be recovered. The wording is the wire contract's.
 pub fn tombstone_text(span: &SpanId) -> String {
@@ -37,6 +37,11 @@ pub fn withheld_text(span: &SpanId, bytes: u64, reason: &str) -> String {
 /// What stands for a live span whose content cannot be read now.
 pub fn unreadable_text(handle: &Handle, why: &str) -> String {
     format!("[{handle}: cannot be read now, not lost: {why}]")
+}
+
+/// What stands in a window of the past for a content that was lost since.
+pub fn lost_since_text(handle: &Handle, lost: &Tombstone) -> String {
+    format!("[{handle}: shown then, lost since: {} at {}]", lost.cause.word(), lost.at)
 }
 
 /// The tokens of a stand-in. Hex and ids tokenise badly, about three bytes a token.

@@ -66,6 +66,20 @@ pub struct SpanDurability {
     pub holds: Vec<String>,
 }
 
+impl SpanDurability {
+    /// Of a span that the session never recorded.
+    pub(crate) fn never_recorded(id: &SpanId) -> Self {
+        Self {
+            span: id.clone(),
+            outcome: Outcome::NeverRecorded,
+            digest: None,
+            copy: None,
+            durable_until: None,
+            holds: Vec::new(),
+        }
+    }
+}
+
 /// A copy of a span's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopyAt {

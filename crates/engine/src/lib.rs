@@ -22,7 +22,10 @@ mod writer;
 mod answers;
 mod reader;
 
+mod diff;
+mod follow;
 mod journal;
+mod past;
 mod questions;
 mod receipt;
 mod search;
@@ -32,15 +35,18 @@ mod transfer;
 pub use answers::{CopyAt, Expanded, Lookup, Slice, SpanDurability, SummaryAccount};
 pub use checkpoints::{CheckpointClock, Judged, Judgement, Listener, Signed, judge};
 pub use clock::{Clock, system_clock};
+pub use diff::{Change, Stood};
 pub use error::EngineError;
 pub use external::{Ask, ExternalStore, FolderStore, Found, Stores, Through, Unread};
+pub use follow::TenantEvents;
 pub use journal::{Closed, Journal};
 pub use lacuna_codec::{Checkpoint, NoteVerifier};
 pub use lacuna_store::{
-    BackupReport, CopyReport, Fault, Head, Standing, StoreError, VerifyOptions, VerifyReport,
-    Walked, read_copy, step_taken,
+    BackupReport, CopyReport, Fault, Head, Moment, Standing, StoreError, VerifyOptions,
+    VerifyReport, Walked, read_copy, step_taken,
 };
 pub use options::Options;
+pub use past::Then;
 pub use receipt::{ReceiptRequest, Sender};
 pub use request::{Callback, Done, Request};
 pub use retention::{

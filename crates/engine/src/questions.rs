@@ -8,14 +8,14 @@ use lacuna_core::render::Shown;
 use lacuna_core::retention::{held, outcome as standing, promised};
 use lacuna_core::{
     Address, Candidate, Claim, Command, EntryKind, Event, Outcome, Principal, Reply, SessionKey,
-    SessionState, SpanId, SpanState, Storage, Summarize, Timestamp, candidates, findings_said,
-    tags_text,
+    SessionState, SpanId, SpanState, Summarize, Timestamp, candidates, findings_said, tags_text,
 };
 use lacuna_store::{PayloadReader, Stored};
 
 use crate::answers::{self, CopyAt, Expanded, Lookup, SpanDurability, SummaryAccount};
 use crate::copies::{Copies, Copy, is_outside, unanswered};
 use crate::evidence;
+use crate::past::place;
 use crate::{EngineError, Journal, Request};
 
 /// Identifiers left out by a summary that an account of it tells.
@@ -102,49 +102,54 @@ impl Journal {
 
     /// The window's entries at this state, with the contents of spans and summaries until
     /// `byte_limit` bytes are read; entries that would exceed it come without, and the flag says so.
-    /// Damaged copies are recorded as lost, and the window is read again; if the session has moved
-    /// on meanwhile, they come without content and the next reading records them. Contents whose store
-    /// gives no answer are left out, and said to be unreadable now.
+    /// Damaged copies are recorded as lost, and the window is read again: the newest as it is then, one
+    /// of the past with what has been lost since. Contents whose store gives no answer are left out, and
+    /// said to be unreadable now.
     pub fn window(
         &self,
         key: &SessionKey,
         mut state: Arc<SessionState>,
         byte_limit: u64,
     ) -> Result<(Arc<SessionState>, Vec<Shown>, bool), EngineError> {
-        let current = state.version;
+        let mut newest = self.state(key)?;
+        let past = state.version < newest.version;
         loop {
-            let (shown, damaged, cut) = self.show(&state, byte_limit)?;
+            let (shown, damaged, cut) = self.show(&state, &newest, byte_limit)?;
             let Some((span, found)) = damaged.first() else { return Ok((state, shown, cut)) };
-            let newest = self.state(key)?;
-            if newest.version != current && newest.version != state.version {
-                // A moment of the past: what was lost since then is shown as unreadable.
-                return Ok((state, shown, cut));
-            }
             tracing::warn!(session = %key, %span, %found, "a copy cannot be read; it is looked at again");
             let spans: Vec<SpanId> = damaged.iter().map(|(span, _)| span.clone()).collect();
             let after = self.report_damage(key, &spans, found)?;
-            if after.version == state.version {
+            if after.version == newest.version {
                 return Ok((state, shown, cut));
             }
-            state = after;
+            if !past {
+                state = Arc::clone(&after);
+            }
+            newest = after;
         }
     }
 
+    /// `newest` knows what has been lost since.
     #[allow(clippy::type_complexity, reason = "a local triple, named where it is bound")]
     fn show(
         &self,
         state: &SessionState,
+        newest: &SessionState,
         byte_limit: u64,
     ) -> Result<(Vec<Shown>, Vec<(SpanId, String)>, bool), EngineError> {
         let mut copies = self.copies();
         let (mut shown, mut damaged, mut bytes, mut cut) = (Vec::new(), Vec::new(), 0_u64, false);
         for mut entry in state.entries() {
-            let (mut content, mut unreadable) = (None, None);
+            let (mut content, mut unreadable, mut lost_since) = (None, None, None);
             if matches!(entry.kind, EntryKind::Span | EntryKind::Summary)
                 && let Some(&index) = entry.spans.first()
             {
                 let span = state.span(index);
                 if answers::is_kept(state, span) {
+                    let now = newest.spans().get(index as usize);
+                    lost_since = now.and_then(|span| newest.tombstone(span));
+                }
+                if answers::is_kept(state, span) && lost_since.is_none() {
                     if bytes.saturating_add(span.bytes) > byte_limit {
                         cut = true;
                     } else {
@@ -165,7 +170,7 @@ impl Journal {
                 let behind: Vec<String> = tags.into_iter().chain(entry.text.take()).collect();
                 entry.text = (!behind.is_empty()).then(|| behind.join("\n"));
             }
-            shown.push(Shown { entry, content, unreadable });
+            shown.push(Shown { entry, content, unreadable, lost_since: lost_since.cloned() });
         }
         Ok((shown, damaged, cut))
     }
@@ -184,23 +189,13 @@ impl Journal {
         let mut damaged = Vec::new();
         for id in spans {
             let Some(span) = state.find(id) else {
-                found.push(SpanDurability {
-                    span: id.clone(),
-                    outcome: Outcome::NeverRecorded,
-                    digest: None,
-                    copy: None,
-                    durable_until: None,
-                    holds: Vec::new(),
-                });
+                found.push(SpanDurability::never_recorded(id));
                 continue;
             };
             let (mut outcome, _) = standing(&state, span, Some(&retention));
             let mut copy = None;
             if answers::is_kept(&state, span) {
-                let place = match &span.storage {
-                    Storage::External { store, .. } => Some(store.clone()),
-                    _ => None,
-                };
+                let place = place(span);
                 let at = |verified_at, unanswered| CopyAt { store: place, verified_at, unanswered };
                 match copies.read_part(span, 0..0)? {
                     Copy::Whole(_) => copy = Some(at(Some(now), None)),

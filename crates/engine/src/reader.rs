@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lacuna_core::{SessionKey, SessionState, Timestamp};
+use lacuna_core::{SessionKey, SessionState};
 use lacuna_store::{Store, StoreError};
 use parking_lot::Mutex;
 
@@ -12,13 +12,6 @@ impl Holds for Arc<SessionState> {
     fn state(&self) -> &SessionState {
         self
     }
-}
-
-/// A moment in a session's past.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Moment {
-    pub(crate) version: u64,
-    pub(crate) time: Timestamp,
 }
 
 /// Committed states by session.
@@ -65,15 +58,5 @@ impl Reader {
             states.shrink();
         }
         Ok(Some(state))
-    }
-
-    /// The state of a session at a moment of its past.
-    pub(crate) fn state_at(
-        &self,
-        key: &SessionKey,
-        moment: Moment,
-    ) -> Result<Option<Arc<SessionState>>, StoreError> {
-        let Some(number) = self.store.session(key)? else { return Ok(None) };
-        Ok(self.store.load_at(number, moment.version, moment.time)?.map(Arc::new))
     }
 }

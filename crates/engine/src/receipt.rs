@@ -5,10 +5,10 @@ use std::sync::Arc;
 use lacuna_core::render::{Shown, rendered_digest, window_digest};
 use lacuna_core::{
     Command, CommandStamp, Digest, Fork, Principal, Receipt, Refusal, Rendering, SessionKey,
-    SessionState, Timestamp,
+    SessionState,
 };
 
-use crate::{Done, EngineError, Journal, Request};
+use crate::{Done, EngineError, Journal, Moment, Request};
 
 /// What a worker tells of a call.
 #[derive(Debug, Clone, Default)]
@@ -53,7 +53,7 @@ impl Journal {
                 return Err(no_window(&current, version));
             }
             Some(version) if version < current.version => {
-                self.state_at(key, version, Timestamp(u64::MAX))?
+                self.state_until(key, Moment::version(version))?
             }
             _ => current,
         };

@@ -155,12 +155,7 @@ impl Search<'_> {
         index: SpanIndex,
         cause: &lacuna_core::Cause,
     ) -> Result<(), EngineError> {
-        let kind = match cause {
-            lacuna_core::Cause::Directive { .. } => "directive",
-            lacuna_core::Cause::Damage { .. } => "damage",
-            lacuna_core::Cause::Retention { .. } => "retention",
-            lacuna_core::Cause::Erasure { .. } => "erasure",
-        };
+        let kind = cause.word();
         let denied = match (self.journal.store.residue(span.seq)?, self.pattern) {
             (Some(residue), Pattern::Literal(literal)) => Some(excludes(&residue, literal)),
             (Some(_), Pattern::Regex(_)) => Some(None),

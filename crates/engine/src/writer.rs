@@ -4,14 +4,14 @@
 mod shared;
 mod snapshots;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crossbeam_channel::Receiver;
 use lacuna_core::retention::RetentionState;
 use lacuna_core::{Command, Context, Decision, Reply, SessionKey, SessionState, Tenant, decide};
-use lacuna_store::{Snapshot, Store, StoreError};
+use lacuna_store::{Anchors, Snapshot, Store, StoreError};
 
 use crate::again::{Again, Resent};
 use crate::batch::{Author, Batch};
@@ -23,10 +23,6 @@ use crate::retention::removal::{Removed, Removing};
 use crate::retention::stream_of;
 use crate::stats::Counters;
 use crate::{Callback, Done, EngineError, Options, Request};
-
-/// Events behind the last snapshot from which on a state that stays gets one; grows with the state
-/// so that the work stays in proportion.
-const SNAPSHOT_WHILE_BUSY: u64 = 1_024;
 
 /// Tenants without retention that are remembered as such.
 const TENANTS: usize = 10_000;
@@ -46,7 +42,7 @@ pub(crate) enum Message {
 /// The writer's own copy of a session: ahead of what is committed by the batch in the making.
 pub(crate) struct Staged {
     state: SessionState,
-    snapshot: u64,
+    anchors: Anchors,
 }
 
 impl Holds for Staged {
@@ -70,8 +66,6 @@ pub(crate) struct Writer {
     examined_apart: usize,
     /// Tenants that never asked anything of retention.
     without_retention: HashSet<Tenant>,
-    /// Sessions that have grown far beyond their snapshot in the batch in the making.
-    busy: BTreeSet<SessionKey>,
 }
 
 impl Writer {
@@ -97,7 +91,6 @@ impl Writer {
             examining,
             examined_apart: 0,
             without_retention: HashSet::new(),
-            busy: BTreeSet::new(),
         }
     }
 
@@ -225,9 +218,9 @@ impl Writer {
             let key = state.key.clone();
             if self.sessions.get_mut(&key).is_none() {
                 self.store.catch_up(&mut state)?;
-                let snapshot = state.version;
+                let anchors = self.store.anchors(state.number)?;
                 let state = Arc::unwrap_or_clone(state);
-                self.sessions.insert(key, Staged { state, snapshot });
+                self.sessions.insert(key, Staged { state, anchors });
             }
         }
         Ok(())
@@ -415,9 +408,9 @@ impl Writer {
                     let before = staged.state.spans().len();
                     batch.stage(&mut staged.state, &author, decision.events)?;
                     let grown = staged.state.spans().len() - before;
-                    let behind = staged.state.version - staged.snapshot;
-                    if behind > SNAPSHOT_WHILE_BUSY.max(staged.state.version / 2) {
-                        self.busy.insert(key.clone());
+                    // The staged state is what this batch will make true: its snapshot goes along with it.
+                    if staged.anchors.is_due(&staged.state) {
+                        self.snapshots.push(staged.anchors.snapshot(&staged.state)?);
                     }
                     self.sessions.grown(grown);
                 }
@@ -427,7 +420,8 @@ impl Writer {
                         _ => None,
                     };
                     if let Some(state) = batch.open(key, &author, decision.events, parent)? {
-                        self.sessions.insert(key.clone(), Staged { state, snapshot: 0 });
+                        let anchors = Anchors::begun(parent.map_or(0, |parent| parent.version));
+                        self.sessions.insert(key.clone(), Staged { state, anchors });
                         self.without_retention.remove(&key.tenant);
                     }
                 }
@@ -456,9 +450,8 @@ impl Writer {
     fn staged(&mut self, key: &SessionKey) -> Result<Option<&mut Staged>, StoreError> {
         if self.sessions.get_mut(key).is_none() {
             let Some(number) = self.store.session(key)? else { return Ok(None) };
-            let Some(state) = self.store.load(number)? else { return Ok(None) };
-            let snapshot = state.version;
-            self.sessions.insert(key.clone(), Staged { state, snapshot });
+            let Some((state, anchors)) = self.store.load_anchored(number)? else { return Ok(None) };
+            self.sessions.insert(key.clone(), Staged { state, anchors });
         }
         Ok(self.sessions.get_mut(key))
     }
@@ -467,7 +460,6 @@ impl Writer {
         let events = batch.events();
         let (mut commit, replies) = batch.finish();
         if events > 0 {
-            self.snapshot_busy()?;
             commit.snapshots = self.due_snapshots();
             if let Err(error) = self.store.append(&commit) {
                 let why = error.to_string();

@@ -1,5 +1,6 @@
 //! The command line's grammar.
 
+mod broker;
 mod lineage;
 mod retention;
 
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::broker::Broker;
 pub(crate) use self::lineage::{Fork, Receipt};
 pub(crate) use self::retention::{
     Erase, Evaluate, Hold, Ledger, Plan, Policy, PolicySet, Release, Run,
@@ -26,12 +28,8 @@ pub(crate) struct Args {
 /// Where to, and as whom.
 #[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct Global {
-    /// Broker that the daemon is on
-    #[arg(long, global = true, env = "LACUNA_NATS", value_name = "URL", hide_env_values = true)]
-    pub(crate) nats: Option<String>,
-    /// Credentials file for the broker
-    #[arg(long, global = true, env = "LACUNA_CREDS", value_name = "FILE")]
-    pub(crate) creds: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) broker: Broker,
     /// Open this journal directly, without broker or daemon
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) journal: Option<PathBuf>,
@@ -79,14 +77,18 @@ pub(crate) enum Command {
     Contradict(Contradict),
     /// Settle a contradiction
     Resolve(Resolve),
-    /// Which copies of spans exist; each is read back for the answer
-    Durability(SomeSpans),
+    /// Which copies of spans exist; each is read back for the answer, unless it is about the past
+    Durability(Durability),
     /// The ledger of what cannot be recovered
-    Tombstones,
+    Tombstones(Tombstones),
     /// The session's events
     History(History),
+    /// Follow events, one a line, as they are recorded: of a session with -s, else of the whole tenant
+    Tail(Tail),
     /// What happened to a span; of a summary also what it leaves out
     Explain(Explain),
+    /// What is different between two moments, and what made it so
+    Diff(Diff),
     /// Find words in contents, or learn that they are certainly nowhere
     Search(Search),
     /// Record what was shown to the model at one call
@@ -310,10 +312,30 @@ pub(crate) struct Spans {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct SomeSpans {
+pub(crate) struct Durability {
     /// The spans; all of the session if none is given
     #[arg(value_name = "SPAN")]
     pub(crate) spans: Vec<String>,
+    /// A moment of the past: v12 (version), turn:3, or a time
+    #[arg(long)]
+    pub(crate) at: Option<At>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Tombstones {
+    /// A moment of the past: v12 (version), turn:3, or a time
+    #[arg(long)]
+    pub(crate) at: Option<At>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Diff {
+    /// The earlier moment: v12 (version), turn:3, or a time; the session's beginning if not given
+    #[arg(long, value_name = "AT")]
+    pub(crate) from: Option<At>,
+    /// The later moment; now if not given
+    #[arg(long, value_name = "AT")]
+    pub(crate) to: Option<At>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -393,6 +415,9 @@ pub(crate) struct Explain {
     /// Of a summary: show every identifier that it leaves out
     #[arg(long)]
     pub(crate) all: bool,
+    /// Tell also whether it could have been recovered at this moment: v12 (version), turn:3, or a time
+    #[arg(long)]
+    pub(crate) at: Option<At>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -423,6 +448,16 @@ pub(crate) struct History {
     /// The most events to show
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Tail {
+    /// Begin at this seq of the journal; 1 is its beginning [default: what comes next]
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) from: Option<u64>,
+    /// Show events of this kind only, such as notice-given; may be given more than once
+    #[arg(long = "kind", value_name = "K")]
+    pub(crate) kinds: Vec<String>,
 }
 
 #[derive(Debug, ClapArgs)]

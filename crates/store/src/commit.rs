@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
-use lacuna_codec::{PackBuilder, block_hash, encode_snapshot};
-use lacuna_core::{Digest, SessionKey, SessionNo, SessionState, Timestamp};
+use lacuna_codec::{PackBuilder, block_hash};
+use lacuna_core::{Digest, SessionKey, SessionNo, Timestamp};
 use redb::WriteTransaction;
 
 use crate::forks::ForkRow;
@@ -12,8 +12,9 @@ use crate::keys::Keys;
 use crate::ledger::Loss;
 use crate::open::{Head, Store, defensively};
 use crate::removal::Removal;
+use crate::snapshots::{self, Snapshot};
 use crate::steps::step_taken;
-use crate::tables::{CHUNKS, EVENTS, PAYLOADS, RESIDUES, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
+use crate::tables::{CHUNKS, EVENTS, PAYLOADS, RESIDUES, SESSION_BLOCKS, SESSIONS};
 use crate::{StoreError, forks, ledger};
 
 /// Payloads up to this size share packs; larger ones are cut into chunks of it.
@@ -46,28 +47,6 @@ pub struct Commit {
     pub residues: Vec<(u64, Vec<u8>)>,
     /// States to keep as shortcuts, each as of a version committed before or with this commit.
     pub snapshots: Vec<Snapshot>,
-}
-
-/// A session's state, encoded to be stored.
-#[derive(Debug)]
-pub struct Snapshot {
-    session: SessionNo,
-    version: u64,
-    stored: Vec<u8>,
-}
-
-impl Snapshot {
-    /// Encodes a state.
-    pub fn of(state: &SessionState) -> Result<Self, StoreError> {
-        let stored = encode_snapshot(state)?;
-        Ok(Self { session: state.number, version: state.version, stored })
-    }
-
-    /// Its size, in bytes.
-    #[expect(clippy::len_without_is_empty, reason = "a header stands in the smallest of them")]
-    pub fn len(&self) -> usize {
-        self.stored.len()
-    }
 }
 
 impl Store {
@@ -108,7 +87,7 @@ impl Store {
                     names.insert(key.to_string().as_str(), number.0)?;
                 }
             }
-            put_snapshots(write, &commit.snapshots)
+            snapshots::put(write, &commit.snapshots)
         });
         drop(leaves);
         result?;
@@ -124,9 +103,9 @@ impl Store {
         Ok(())
     }
 
-    /// Stores sessions' states as shortcuts, replacing older ones.
+    /// Stores sessions' states as shortcuts.
     pub fn write_snapshots(&self, snapshots: &[Snapshot]) -> Result<(), StoreError> {
-        self.write(|write| put_snapshots(write, snapshots))
+        self.write(|write| snapshots::put(write, snapshots))
     }
 
     /// Makes a commit after which the next open is fast, whatever happens to the process.
@@ -157,18 +136,6 @@ impl Store {
         }
         StoreError::Indeterminate(error.to_string())
     }
-}
-
-fn put_snapshots(write: &WriteTransaction, snapshots: &[Snapshot]) -> Result<(), StoreError> {
-    if snapshots.is_empty() {
-        return Ok(());
-    }
-    let mut table = write.open_table(SNAPSHOTS)?;
-    for Snapshot { session, version, stored } in snapshots {
-        table.retain_in((session.0, 0)..=(session.0, u64::MAX), |_, _| false)?;
-        table.insert((session.0, *version), stored.as_slice())?;
-    }
-    Ok(())
 }
 
 /// Packs small payloads together and cuts large ones. Each pack is sealed with a key of its own; the

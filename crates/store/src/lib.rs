@@ -21,6 +21,7 @@ mod removal;
 
 mod payloads;
 mod sessions;
+mod snapshots;
 mod walk;
 
 mod backup;
@@ -32,7 +33,7 @@ mod untouched;
 mod verify;
 
 pub use backup::BackupReport;
-pub use commit::{Commit, Snapshot};
+pub use commit::Commit;
 pub use error::StoreError;
 pub use forks::ForkRow;
 pub use keys::{Key, KeyTree, Keys, MemoryKeys, Node, random};
@@ -41,6 +42,8 @@ pub use open::{Head, Store, StoreOptions, guarding};
 pub use payloads::{PayloadReader, Stored};
 pub use removal::{KeysDestroyed, Removal};
 pub use scrub::replace;
+pub use sessions::Moment;
+pub use snapshots::{Anchors, Snapshot};
 pub use standing::{CopyReport, Standing, read_copy};
 pub use stats::StoreStats;
 pub use steps::{CRASH_AT, FEED_STEPS, STEPS, at_each_step, step_taken};

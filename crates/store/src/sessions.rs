@@ -2,15 +2,54 @@
 
 use std::sync::Arc;
 
-use lacuna_codec::{Block, decode_event, decode_snapshot, peek_session};
-use lacuna_core::{Digest, Event, Recorded, SessionKey, SessionNo, SessionState, Timestamp};
+use lacuna_codec::{Block, NameSeeker, decode_event, peek_session, peek_version};
+use lacuna_core::{
+    Digest, Event, Recorded, SessionKey, SessionNo, SessionState, SpanId, Timestamp,
+};
 use redb::{ReadTransaction, ReadableTable as _};
 
 use crate::StoreError;
 use crate::forks::{self, Part};
 use crate::ledger;
 use crate::open::{Store, defensively};
-use crate::tables::{EVENTS, SESSION_BLOCKS, SESSIONS, SNAPSHOTS};
+use crate::snapshots::{Anchors, nearest};
+use crate::tables::{EVENTS, SESSION_BLOCKS, SESSIONS};
+
+/// A moment of a session's past: everything that is within all three bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// The last version.
+    pub version: u64,
+    /// The last journal position.
+    pub seq: u64,
+    /// The last record time.
+    pub time: Timestamp,
+}
+
+impl Moment {
+    /// Where nothing is left out.
+    pub const NOW: Self = Self { version: u64::MAX, seq: u64::MAX, time: Timestamp(u64::MAX) };
+
+    /// Just after this version.
+    pub fn version(version: u64) -> Self {
+        Self { version, ..Self::NOW }
+    }
+
+    /// Just after this journal position.
+    pub fn seq(seq: u64) -> Self {
+        Self { seq, ..Self::NOW }
+    }
+
+    /// At the end of this millisecond.
+    pub fn time(time: Timestamp) -> Self {
+        Self { time, ..Self::NOW }
+    }
+
+    /// Whether a state has nothing beyond it.
+    pub fn holds(&self, state: &SessionState) -> bool {
+        state.version <= self.version && state.seq <= self.seq && state.at <= self.time
+    }
+}
 
 impl Store {
     /// The number of the session of this name, if one was ever opened.
@@ -75,30 +114,63 @@ impl Store {
         })
     }
 
-    /// The state of a session at its newest version, from its snapshot and the events behind it.
+    /// The state of a session at its newest version, from its snapshots and the events behind them.
     pub fn load(&self, session: SessionNo) -> Result<Option<SessionState>, StoreError> {
-        self.load_at(session, u64::MAX, Timestamp(u64::MAX))
+        Ok(self.load_anchored(session)?.map(|(state, _)| state))
     }
 
-    /// The state of a session at a version or the last one before it, not later than a time.
+    /// The same, and where its next snapshot belongs.
+    pub fn load_anchored(
+        &self,
+        session: SessionNo,
+    ) -> Result<Option<(SessionState, Anchors)>, StoreError> {
+        self.fold_to(session, Moment::NOW, None)
+    }
+
+    /// The state of a session at a version or the last one before it, not later than a time. Costs
+    /// reading what the session has gained up to the nearest snapshot, and folding from there.
     pub fn load_at(
         &self,
         session: SessionNo,
         version: u64,
         time: Timestamp,
     ) -> Result<Option<SessionState>, StoreError> {
+        let until = Moment { version, time, ..Moment::NOW };
+        Ok(self.fold_to(session, until, None)?.map(|(state, _)| state))
+    }
+
+    /// The last state within a moment, for who has a later one of the session: costs folding from the
+    /// nearest snapshot.
+    pub fn load_earlier(
+        &self,
+        later: &SessionState,
+        until: Moment,
+    ) -> Result<Option<SessionState>, StoreError> {
+        let found = self.fold_to(later.number, until, Some(later))?;
+        Ok(found.map(|(state, _)| state))
+    }
+
+    fn fold_to(
+        &self,
+        session: SessionNo,
+        until: Moment,
+        later: Option<&SessionState>,
+    ) -> Result<Option<(SessionState, Anchors)>, StoreError> {
         defensively(|| {
             let read = self.db.begin_read()?;
-            let mut state = nearest_snapshot(&read, session, version)?.filter(|s| s.at <= time);
-            let from = state.as_ref().map_or(1, |state| state.version + 1);
+            let (mut state, anchors) = nearest(&read, session, until, later)?;
+            let from = state.as_ref().map_or(1, |state: &SessionState| state.version + 1);
             each_event(&read, session, from, |recorded| {
-                if recorded.version > version || recorded.at > time {
+                let beyond = recorded.version > until.version
+                    || recorded.seq > until.seq
+                    || recorded.at > until.time;
+                if beyond {
                     return Ok(false);
                 }
                 fold(&mut state, &recorded)?;
-                Ok(recorded.version < version)
+                Ok(recorded.version < until.version)
             })?;
-            Ok(state)
+            Ok(state.map(|state| (state, anchors)))
         })
     }
 
@@ -120,6 +192,32 @@ impl Store {
                 Ok(true)
             })?;
             Ok(changed)
+        })
+    }
+
+    /// The events of a session up to a version that may name a span, and those that settle
+    /// contradictions. The others are passed over as they are stored, without being decoded.
+    pub fn naming(
+        &self,
+        session: SessionNo,
+        span: &SpanId,
+        until: u64,
+    ) -> Result<Vec<Recorded>, StoreError> {
+        let seeker = NameSeeker::new(span);
+        defensively(|| {
+            let read = self.db.begin_read()?;
+            let mut found = Vec::new();
+            each_stored(&read, session, 1, |stored| {
+                if seeker.may_be_in(stored) {
+                    let recorded = decode_event(stored)?;
+                    if recorded.version > until {
+                        return Ok(false);
+                    }
+                    found.push(recorded);
+                }
+                Ok(true)
+            })?;
+            Ok(found)
         })
     }
 
@@ -165,7 +263,8 @@ impl Store {
         defensively(|| {
             let read = self.db.begin_read()?;
             let (mut found, mut taken) = (Vec::new(), 0);
-            each_stored(&read, session, from_version.max(1), |recorded, stored| {
+            each_stored(&read, session, from_version.max(1), |stored| {
+                let recorded = decode_event(stored)?;
                 if found.len() >= limit || (taken + stored.len() > bytes && !found.is_empty()) {
                     return Ok(false);
                 }
@@ -224,45 +323,6 @@ fn damaged(recorded: &Recorded, why: &str) -> StoreError {
     StoreError::Damaged(format!("session {}: {why}", recorded.session.0))
 }
 
-/// The newest snapshot that the session's history up to a version has, its own or an ancestor's.
-fn nearest_snapshot(
-    read: &ReadTransaction,
-    session: SessionNo,
-    version: u64,
-) -> Result<Option<SessionState>, StoreError> {
-    let (mut session, mut version) = (session, version);
-    loop {
-        if let Some(state) = latest_snapshot(read, session, version)? {
-            return Ok(Some(state));
-        }
-        match forks::parent(read, session)? {
-            Some((parent, at)) if parent < session => {
-                (session, version) = (parent, version.min(at))
-            }
-            _ => return Ok(None),
-        }
-    }
-}
-
-fn latest_snapshot(
-    read: &ReadTransaction,
-    session: SessionNo,
-    version: u64,
-) -> Result<Option<SessionState>, StoreError> {
-    let table = read.open_table(SNAPSHOTS)?;
-    let newest = table.range((session.0, 0)..=(session.0, version))?.next_back().transpose()?;
-    let Some((key, value)) = newest else { return Ok(None) };
-    let (_, version) = key.value();
-    match decode_snapshot(value.value()) {
-        // One that is filed under another name than its own is no shortcut to anything.
-        Ok(state) => Ok(state.filter(|s| s.number == session && s.version == version)),
-        Err(error) => {
-            tracing::warn!(session = session.0, %error, "a snapshot is damaged; folding instead");
-            Ok(None)
-        }
-    }
-}
-
 /// The newest version at which a block of this session begins.
 fn newest_indexed(read: &ReadTransaction, session: SessionNo) -> Result<u64, StoreError> {
     let index = read.open_table(SESSION_BLOCKS)?;
@@ -278,15 +338,15 @@ pub(crate) fn each_event(
     from: u64,
     mut each: impl FnMut(Recorded) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
-    each_stored(read, session, from, |recorded, _| each(recorded))
+    each_stored(read, session, from, |stored| each(decode_event(stored)?))
 }
 
-/// The same with the stored form of each.
+/// The same with the events as they are stored.
 fn each_stored(
     read: &ReadTransaction,
     session: SessionNo,
     from: u64,
-    mut each: impl FnMut(Recorded, &[u8]) -> Result<bool, StoreError>,
+    mut each: impl FnMut(&[u8]) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
     for part in forks::lineage(read, session, from)? {
         if !each_of(read, part, &mut each)? {
@@ -301,7 +361,7 @@ fn each_stored(
 fn each_of(
     read: &ReadTransaction,
     Part { session, from, to }: Part,
-    each: &mut impl FnMut(Recorded, &[u8]) -> Result<bool, StoreError>,
+    each: &mut impl FnMut(&[u8]) -> Result<bool, StoreError>,
 ) -> Result<bool, StoreError> {
     let index = read.open_table(SESSION_BLOCKS)?;
     let events = read.open_table(EVENTS)?;
@@ -321,11 +381,11 @@ fn each_of(
             if peek_session(stored) != Some(session) {
                 continue;
             }
-            let recorded = decode_event(stored)?;
-            if recorded.version > to {
+            let version = peek_version(stored).unwrap_or(0);
+            if version > to {
                 return Ok(true);
             }
-            if recorded.version >= from && !each(recorded, stored)? {
+            if version >= from && !each(stored)? {
                 return Ok(false);
             }
         }

@@ -10,7 +10,7 @@ use crate::call::Call;
 use crate::error::wire_error;
 use crate::fit::encode_within;
 use crate::identity::stamp;
-use crate::queries::moment;
+use crate::queries::state_at;
 use crate::work::{Inner, Work};
 
 /// Prepares such a verb.
@@ -33,10 +33,7 @@ fn receipt(
     let sender = sender("receipt", principal, &mut request)?;
     let window_version = match &request.at {
         None => None,
-        Some(at) => {
-            let current = inner.journal.state(key).map_err(wire_error)?;
-            Some(moment(inner, key, &current, at)?.version)
-        }
+        Some(at) => Some(state_at(inner, key, at)?.version),
     };
     let asked = Asked {
         window_version,
@@ -61,10 +58,9 @@ fn fork(
     let session =
         request.from.parse().map_err(|error| WireError::bad_request(format!("from: {error}")))?;
     let from = SessionKey { tenant: key.tenant.clone(), session };
-    let current = inner.journal.state(&from).map_err(wire_error)?;
     let parent = match &request.at {
-        None => current,
-        Some(at) => moment(inner, &from, &current, at)?,
+        None => inner.journal.state(&from).map_err(wire_error)?,
+        Some(at) => state_at(inner, &from, at)?,
     };
     let done = inner.journal.fork(key, sender, parent).map_err(wire_error)?;
     let Reply::Forked { at, version, opened_at, duplicate } = done.reply else {

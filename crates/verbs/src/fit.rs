@@ -74,6 +74,17 @@ pub(crate) fn fitting<T: Serialize>(pieces: &[T], max: usize) -> Result<usize, W
     Ok(count)
 }
 
+/// Leaves of these events as many as a reply of at most this many bytes takes, at least one; one that
+/// is longer by itself is shortened.
+pub(crate) fn fit_events(events: &mut Vec<EventBody>, max: usize) -> Result<(), WireError> {
+    for event in events.iter_mut() {
+        shorten(event, longest_event(max))?;
+    }
+    let taken = fitting(events, max)?;
+    events.truncate(taken);
+    Ok(())
+}
+
 /// How long an event may be where a message may have `max` bytes: `history` and the feed cut it alike.
 pub fn longest_event(max: usize) -> usize {
     max / 2
@@ -140,6 +151,7 @@ mod tests {
             kind: "prune-executed".into(),
             hash: "0".repeat(64),
             imported: None,
+            previous: "0".repeat(64),
             fields,
         }
     }

@@ -34,6 +34,9 @@ pub struct EventBody {
     pub kind: String,
     /// The hash of the event.
     pub hash: String,
+    /// The hash of the session's previous event; zeros for its first.
+    #[serde(default)]
+    pub previous: String,
     /// Where it was recorded first, if that was in another journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedBody>,
@@ -70,6 +73,7 @@ pub fn event_body(journal: &str, key: &SessionKey, recorded: &Recorded) -> Event
         command_id: recorded.stamp().map(|stamp| stamp.id.as_str().to_owned()),
         kind: recorded.event.kind().to_owned(),
         hash: recorded.hash.to_string(),
+        previous: recorded.previous.to_string(),
         imported: recorded.imported.as_ref().map(|imported| ImportedBody {
             journal: imported.journal.clone(),
             seq: imported.seq,

@@ -111,6 +111,11 @@ pub const SESSION_VERBS: &[VerbSpec] = &[
         "export",
         "reads the session as another journal takes it over",
     ),
+    verb::<s::DiffRequest, s::DiffReply>(
+        Session,
+        "diff",
+        "tells what is different between two moments, and what made it so",
+    ),
     verb::<s::ReceiptRequest, s::ReceiptReply>(
         Session,
         "receipt",
@@ -172,6 +177,11 @@ pub const JOURNAL_VERBS: &[VerbSpec] = &[
         "takes over a session of another journal",
     ),
     verb::<Empty, j::StatsReply>(Journal, "stats", "tells figures about the daemon"),
+    verb::<j::EventsRequest, j::EventsReply>(
+        Journal,
+        "events",
+        "reads the events of all of the tenant's sessions",
+    ),
     verb::<j::SessionsRequest, j::SessionsReply>(Journal, "sessions", "lists sessions by name"),
     verb::<j::BackupRequest, j::BackupReply>(Journal, "backup", "copies the journal"),
 ];

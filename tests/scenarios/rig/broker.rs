@@ -100,6 +100,8 @@ pub(crate) struct Broker {
     config: PathBuf,
     environment: Vec<(String, String)>,
     port: u16,
+    /// Whether it says nothing before TLS.
+    silent: bool,
     child: Option<Child>,
 }
 
@@ -145,7 +147,10 @@ impl Broker {
         port: u16,
     ) -> Self {
         let (server, config) = (server.clone(), config.to_owned());
-        let mut broker = Self { server, folder, config, environment, port, child: None };
+        let lines = std::fs::read_to_string(&config).unwrap();
+        let silent =
+            lines.lines().any(|line| !line.contains('#') && line.contains("handshake_first"));
+        let mut broker = Self { server, folder, config, environment, port, silent, child: None };
         broker.restart();
         broker
     }
@@ -199,7 +204,7 @@ impl Broker {
             .unwrap();
         let child = self.child.insert(child);
         let until = Instant::now() + STARTING;
-        while !greets(self.port) {
+        while !greets(self.port, self.silent) {
             let ended = child.try_wait().unwrap();
             if ended.is_some() || Instant::now() > until {
                 let said = std::fs::read_to_string(&log).unwrap_or_default();
@@ -210,9 +215,12 @@ impl Broker {
     }
 }
 
-/// Whether a nats-server greets there: it sends INFO first.
-fn greets(port: u16) -> bool {
+/// Whether a nats-server greets there: it sends INFO first, unless it waits for TLS.
+fn greets(port: u16, silent: bool) -> bool {
     let Ok(stream) = TcpStream::connect(("127.0.0.1", port)) else { return false };
+    if silent {
+        return true;
+    }
     stream.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line).is_ok() && line.starts_with("INFO ")

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::binary::lacuna;
+use super::binary::{lacuna, without_settings};
 
 /// How long a daemon may take to start, or to stop once asked.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -49,10 +49,7 @@ impl Daemon {
     pub(crate) fn spawn_with(journal: &Path, arguments: &[&str], set: &[(&str, &str)]) -> Self {
         let mut command = Command::new(lacuna());
         command.arg("serve").arg("--journal").arg(journal).args(arguments);
-        for name in ["LACUNA_NATS", "LACUNA_CREDS", "LACUNA_JOURNAL", "LACUNA_SESSION", "RUST_LOG"]
-        {
-            command.env_remove(name);
-        }
+        without_settings(&mut command);
         command.envs(set.iter().copied());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();

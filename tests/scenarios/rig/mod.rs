@@ -1,5 +1,6 @@
 //! What scenarios stand on: real brokers, the real binary, and requests as any worker sends them.
 
+mod authority;
 mod binary;
 mod broker;
 mod cli;
@@ -11,6 +12,7 @@ mod house;
 mod validity;
 mod worker;
 
+pub(crate) use authority::{Authority, Certified, Operator, credentials, written};
 pub(crate) use binary::{lacuna, repository, with_each_broker};
 pub(crate) use broker::{Broker, Server, current_server, free_port, servers};
 pub(crate) use cli::{Cli, Ran};
@@ -20,7 +22,7 @@ pub(crate) use damage::{
 };
 pub(crate) use dice::Dice;
 pub(crate) use follower::{
-    Follower, caught_up, everything, feed_is_journal, feed_until, jetstream_api, once_each,
+    Fed, Follower, caught_up, everything, feed_is_journal, feed_until, jetstream_api, once_each,
 };
 pub(crate) use house::House;
 pub(crate) use validity::{anthropic_accepts, openai_accepts};

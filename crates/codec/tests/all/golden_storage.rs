@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use lacuna_codec::{
     Block, BlockBuilder, Pack, PackBuilder, PackHeader, SNAPSHOT_FORMAT, Seal, block_hash,
-    decode_claims, decode_snapshot, encode_claims, encode_snapshot,
+    decode_claims, decode_snapshot, encode_claims,
 };
 use lacuna_core::{Claim, ClaimOrigin, ClaimSource, Digest, Event, Recorded};
 use serde_json::{Value, json};
@@ -202,7 +202,7 @@ fn golden_encrypted_packs_are_read() {
 #[test]
 fn a_golden_snapshot_is_read() {
     let expected = snapshots::ordinary();
-    let encoded = encode_snapshot(&expected).unwrap();
+    let encoded = snapshots::encode_snapshot(&expected).unwrap();
     let name = format!("snapshot.v{SNAPSHOT_FORMAT}.1");
     let read = |stored: &[u8]| {
         json::state(&decode_snapshot(stored).unwrap().expect("it is of this release's format"))
@@ -215,8 +215,10 @@ fn a_golden_snapshot_is_read() {
 
 #[test]
 fn a_golden_snapshot_of_an_older_format_is_passed_over() {
-    let stored = std::fs::read(path("snapshot.v1.1.bin")).unwrap();
-    assert_eq!(decode_snapshot(&stored), Ok(None));
+    for format in 1..SNAPSHOT_FORMAT {
+        let stored = std::fs::read(path(&format!("snapshot.v{format}.1.bin"))).unwrap();
+        assert_eq!(decode_snapshot(&stored), Ok(None));
+    }
 }
 
 fn read_claims(stored: &[u8]) -> Value {
@@ -279,6 +281,7 @@ fn no_golden_file_stands_alone() {
         "snapshot.v3.1",
         "snapshot.v4.1",
         "snapshot.v5.1",
+        "snapshot.v6.1",
     ];
     let expected: Vec<String> =
         names.iter().flat_map(|name| [format!("{name}.bin"), format!("{name}.json")]).collect();

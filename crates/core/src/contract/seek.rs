@@ -94,7 +94,7 @@ fn named_span(state: &SessionState, text: &str, anchor: &Anchor) -> Option<(Span
     if !looks_like_one && digest.is_empty() {
         return None;
     }
-    let index = *state.by_id.get(id)?;
+    let index = state.index_of(id)?;
     let whole = !digest.is_empty() && state.span(index).handle().to_string() == words;
     (whole || digest.is_empty()).then_some((index, whole))
 }
@@ -112,7 +112,7 @@ fn in_handle(state: &SessionState, text: &str, anchor: &Anchor) -> bool {
     let run = text[before..anchor.end + behind.min(LONGEST)].trim_end_matches(['.', ':', '-']);
     let Some((id, digest)) = run.split_once('@') else { return false };
     digest == "prune"
-        || state.by_id.get(id).is_some_and(|&index| state.span(index).handle().to_string() == run)
+        || state.index_of(id).is_some_and(|index| state.span(index).handle().to_string() == run)
 }
 
 /// Whether an anchor names a span of the session.

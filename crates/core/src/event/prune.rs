@@ -174,6 +174,18 @@ pub enum Cause {
     },
 }
 
+impl Cause {
+    /// The word of the wire contract for its kind.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Directive { .. } => "directive",
+            Self::Damage { .. } => "damage",
+            Self::Retention { .. } => "retention",
+            Self::Erasure { .. } => "erasure",
+        }
+    }
+}
+
 /// A span that stopped being recoverable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostSpan {

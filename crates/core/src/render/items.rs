@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::Shown;
 use crate::state::Place;
 use crate::{
-    EntryKind, Role, SessionState, SpanIndex, SpanKind, SpanState, Storage, stub_text,
-    tombstone_text, unreadable_text, withheld_text,
+    EntryKind, Role, SessionState, SpanIndex, SpanKind, SpanState, Storage, lost_since_text,
+    stub_text, tombstone_text, unreadable_text, withheld_text,
 };
 
 /// One message of the conversation.
@@ -258,6 +258,9 @@ fn content_part(span: &SpanState, shown: &Shown) -> Part {
 /// A span's content as text, or a text that stands for it.
 pub(super) fn content_text(span: &SpanState, shown: &Shown) -> String {
     let Some(content) = &shown.content else {
+        if let Some(lost) = &shown.lost_since {
+            return lost_since_text(&span.handle(), lost);
+        }
         return match (&span.storage, &shown.unreadable) {
             (Storage::Withheld { reason }, _) => withheld_text(&span.id, span.bytes, reason),
             (_, Some(why)) => unreadable_text(&span.handle(), why),

@@ -17,7 +17,7 @@ pub use text::text;
 
 use std::sync::Arc;
 
-use crate::Entry;
+use crate::{Entry, Tombstone};
 
 /// An entry of the window with its content.
 #[derive(Debug, Clone)]
@@ -28,4 +28,6 @@ pub struct Shown {
     pub content: Option<Arc<[u8]>>,
     /// Why the content cannot be read now, although nothing says that it is lost.
     pub unreadable: Option<String>,
+    /// In a window of the past: the loss of the content that has come since.
+    pub lost_since: Option<Tombstone>,
 }

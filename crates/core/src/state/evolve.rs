@@ -1,7 +1,7 @@
 //! Folding: how each event changes the state. Total for events that decisions produced; what an
 //! event names but the state does not know is passed over, so that no journal can make it panic.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{
@@ -54,9 +54,8 @@ impl SessionState {
             forked_from: None,
             receipts: Vec::new(),
             retention: (key.session.as_str() == crate::retention::STREAM).then(Default::default),
-            commands: BTreeMap::new(),
             imported: None,
-            by_id: HashMap::new(),
+            known: Arc::default(),
         };
         state.stamp(first);
         Some(state)
@@ -112,7 +111,11 @@ impl SessionState {
             self.follow_import(recorded, imported);
         }
         if let Some(command) = &recorded.command {
-            self.commands.entry(command.id.key()).or_insert(recorded.version);
+            let key = command.id.key();
+            // A state of the past may share what a later one knows.
+            if !self.known.commands.contains_key(&key) {
+                Arc::make_mut(&mut self.known).commands.insert(key, recorded.version);
+            }
         }
     }
 
@@ -200,12 +203,13 @@ impl SessionState {
                 span.media_type = last.media_type.clone();
             }
         }
-        self.by_id.insert(span.id.clone(), self.next_index());
+        let index = self.next_index();
+        if self.known.spans.get(&span.id) != Some(&index) {
+            Arc::make_mut(&mut self.known).spans.insert(span.id.clone(), index);
+        }
         let may_be_assigned = span.id.as_str().starts_with('s');
         self.spans.push(span);
-        while may_be_assigned
-            && self.by_id.contains_key(format!("s{}", self.next_assigned).as_str())
-        {
+        while may_be_assigned && self.index_of(&format!("s{}", self.next_assigned)).is_some() {
             self.next_assigned += 1;
         }
     }

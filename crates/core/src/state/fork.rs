@@ -1,5 +1,7 @@
 //! Forks: sessions that share a past, and with it payloads.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::{SessionState, SpanIndex, SpanState};
@@ -60,7 +62,10 @@ impl SessionState {
     pub(super) fn goes_its_own_way(&mut self) {
         self.closed_at = None;
         // Whoever sends commands here has sent none yet, and nobody has been told of removals.
-        self.commands.clear();
+        let known = Arc::make_mut(&mut self.known);
+        known.commands.clear();
+        // What the other session recorded since may stand for something else here.
+        known.spans.retain(|_, index| (*index as usize) < self.spans.len());
         for span in &mut self.spans {
             span.notice = None;
         }

@@ -3,10 +3,15 @@
 
 mod evolve;
 mod fork;
+mod form;
+mod joined;
+mod known;
+mod parts;
+mod runs;
 mod summaries;
 mod window;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +23,8 @@ use crate::{
 };
 
 pub use fork::ForkedFrom;
+pub use form::Form;
+pub use parts::{Extent, Grown, Rest};
 pub use window::{Entry, EntryKind};
 pub(crate) use window::{Key, Plan, Slot};
 
@@ -26,9 +33,9 @@ pub type SpanIndex = u32;
 
 /// What a session's events say, at one version.
 ///
-/// Folding the same events always gives the same state, and [`SessionState`] serialises to the
-/// same bytes: nothing in it depends on a hash map's order.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Folding the same events always gives the same state, and its parts ([`SessionState::grown`],
+/// [`SessionState::rest`]) serialise to the same bytes: nothing in them depends on a hash map's order.
+#[derive(Debug, Clone)]
 pub struct SessionState {
     /// Its number.
     pub number: SessionNo,
@@ -76,12 +83,9 @@ pub struct SessionState {
     pub(crate) receipts: Vec<ReceiptState>,
     /// Set for a tenant's retention stream.
     pub(crate) retention: Option<std::sync::Arc<RetentionState>>,
-    /// First event of every command that bore an id.
-    pub(crate) commands: BTreeMap<[u8; 16], u64>,
     /// Where its events come from, as far as they are imported.
     pub(crate) imported: Option<Box<ImportState>>,
-    #[serde(skip)]
-    pub(crate) by_id: HashMap<SpanId, SpanIndex>,
+    pub(crate) known: std::sync::Arc<known::Known>,
 }
 
 /// How far a session was imported.
@@ -102,7 +106,7 @@ pub struct ImportState {
 }
 
 /// What a session knows of one span.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SpanState {
     /// Its id.
     pub id: SpanId,
@@ -198,7 +202,7 @@ pub(crate) enum Place {
 }
 
 /// What a session knows of a summary besides its span.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SummaryState {
     pub(crate) covers: Vec<SpanIndex>,
     /// The spans that its claims cite.
@@ -327,11 +331,6 @@ impl SessionState {
         self.index(id).map(|index| self.span(index))
     }
 
-    /// The index of this id.
-    pub fn index(&self, id: &SpanId) -> Option<SpanIndex> {
-        self.by_id.get(id).copied()
-    }
-
     /// The directive of this number, carried out or refused.
     pub fn directive(&self, number: DirectiveNo) -> Option<&DirectiveState> {
         self.directives.get((number.0 as usize).checked_sub(1)?)
@@ -367,11 +366,6 @@ impl SessionState {
         Budget::at(self, self.used_tokens)
     }
 
-    /// The first event of the command that bore this id, if one did.
-    pub fn command(&self, key: &[u8; 16]) -> Option<u64> {
-        self.commands.get(key).copied()
-    }
-
     /// The typed answer about a span, as far as the session alone can tell: it does not know what a
     /// hold has taken out of an announced removal.
     pub fn outcome(&self, span: &SpanState) -> Outcome {
@@ -385,12 +379,6 @@ impl SessionState {
             Place::Window => Outcome::Live,
             Place::Outside | Place::Pruned(_) => Outcome::Recoverable,
         }
-    }
-
-    /// Rebuilds what serialisation leaves out. Call it after decoding a snapshot.
-    pub fn reindex(&mut self) {
-        self.by_id =
-            self.spans.iter().zip(0..).map(|(span, index)| (span.id.clone(), index)).collect();
     }
 }
 

@@ -249,7 +249,7 @@ impl Scenario {
             let span = state.span(entry.spans[0]);
             let readable = self.evidence.get(&span.id).is_none_or(|e| e.existence.is_ok());
             let content = self.contents.get(&span.id).filter(|_| whole && readable).cloned();
-            Shown { entry, content, unreadable: None }
+            Shown { entry, content, unreadable: None, lost_since: None }
         });
         shown.collect()
     }

@@ -1,4 +1,4 @@
-//! Snapshots of the writer's states: which are worth writing, and when they go along with a commit.
+//! Snapshots of the writer's states: when they go along with a commit, and those of states that leave.
 
 use lacuna_store::{Snapshot, StoreError};
 
@@ -14,17 +14,6 @@ const SNAPSHOT_BYTES: usize = 4 << 20;
 const SNAPSHOTS_WAITING: usize = 16 << 20;
 
 impl Writer {
-    /// The staged states are what the commit will make true, so their snapshots go along with it.
-    pub(super) fn snapshot_busy(&mut self) -> Result<(), StoreError> {
-        for key in std::mem::take(&mut self.busy) {
-            if let Some(staged) = self.sessions.get_mut(&key) {
-                self.snapshots.push(Snapshot::of(&staged.state)?);
-                staged.snapshot = staged.state.version;
-            }
-        }
-        Ok(())
-    }
-
     pub(super) fn due_snapshots(&mut self) -> Vec<Snapshot> {
         let mut bytes = 0;
         let within = self.snapshots.iter().take_while(|snapshot| {
@@ -37,10 +26,10 @@ impl Writer {
 
     pub(super) fn evict(&mut self) -> Result<(), StoreError> {
         let mut waiting: usize = self.snapshots.iter().map(Snapshot::len).sum();
-        for staged in self.sessions.shrink() {
-            let worth = staged.state.version - staged.snapshot >= SNAPSHOT_ON_LEAVING;
+        for mut staged in self.sessions.shrink() {
+            let worth = staged.anchors.distance(&staged.state) >= SNAPSHOT_ON_LEAVING;
             if worth && waiting < SNAPSHOTS_WAITING {
-                let snapshot = Snapshot::of(&staged.state)?;
+                let snapshot = staged.anchors.snapshot(&staged.state)?;
                 waiting += snapshot.len();
                 self.snapshots.push(snapshot);
             }
@@ -51,10 +40,12 @@ impl Writer {
     /// Leaves the journal so that the next start is fast.
     pub(super) fn rest(&mut self) -> Result<(), StoreError> {
         let mut bytes = self.snapshots.iter().map(Snapshot::len).sum::<usize>();
-        let states = self.sessions.iter().map(|staged| (&staged.state, staged.snapshot));
-        let worth = states.filter(|(state, at)| state.version - at >= SNAPSHOT_ON_LEAVING);
-        for (state, _) in worth {
-            let snapshot = Snapshot::of(state)?;
+        let worth = self
+            .sessions
+            .iter_mut()
+            .filter(|staged| staged.anchors.distance(&staged.state) >= SNAPSHOT_ON_LEAVING);
+        for staged in worth {
+            let snapshot = staged.anchors.snapshot(&staged.state)?;
             bytes += snapshot.len();
             self.snapshots.push(snapshot);
             if bytes > SNAPSHOT_BYTES {

@@ -3,41 +3,41 @@
 use anstream::println;
 use lacuna_client::EventBody;
 use lacuna_wire::session::{
-    CauseBody, ExplainReply, ExplainRequest, HistoryReply, HistoryRequest, SummaryBody,
+    CauseBody, ExplainReply, ExplainRequest, HistoryReply, HistoryRequest, SummaryBody, ThenBody,
 };
 use serde_json::Value;
 
-use super::{Context, cause};
+use super::{Context, cause, rests_on};
 use crate::args;
 use crate::failure::{Exit, Failure};
-use crate::output::{count, excerpt, heading, plain, table, verdict, warning};
+use crate::output::{count, excerpt, good, heading, plain, table, verdict, warning};
 
 pub(super) fn history(context: &Context<'_>, args: &args::History) -> Result<Exit, Failure> {
     let session = context.session()?;
     let mut left = args.limit.unwrap_or(u64::MAX);
-    let mut whole = HistoryReply { events: Vec::new(), next_version: args.from.max(1) };
-    while left > 0 {
-        let request = HistoryRequest {
-            from_version: Some(whole.next_version),
-            limit: Some(left.min(1_000)),
-            ..HistoryRequest::default()
-        };
-        let page: HistoryReply = context.backend.session(session, "history", &request)?;
-        if page.events.is_empty() {
-            break;
-        }
+    let mut request = HistoryRequest { from_version: Some(args.from.max(1)), ..Default::default() };
+    let mut events = Vec::new();
+    let last = loop {
+        request.limit = Some(left.min(1_000));
+        let mut page: HistoryReply = context.backend.session(session, "history", &request)?;
         left -= page.events.len() as u64;
-        whole.next_version = page.next_version;
+        request.from_version = Some(page.next_version);
+        let ends = page.events.is_empty() || left == 0;
         if context.global.json {
-            whole.events.extend(page.events);
-        } else {
+            events.append(&mut page.events);
+        } else if !page.events.is_empty() {
             let rows = page.events.iter().map(row).collect();
             let header = ["version", "seq", "at", "by", "event", ""];
             println!("{}", table(&header, &[0, 1], rows));
         }
-    }
+        if ends {
+            break page;
+        }
+    };
     if context.global.json {
-        context.print_json(&whole)?;
+        context.print_json(&HistoryReply { events, ..last })?;
+    } else {
+        println!("{}", rests_on(&last.evidence, None));
     }
     Ok(Exit::Done)
 }
@@ -55,7 +55,7 @@ fn row(event: &EventBody) -> Vec<String> {
 }
 
 /// The fields that say most about an event.
-fn gist(event: &EventBody) -> String {
+pub(super) fn gist(event: &EventBody) -> String {
     let text = |name: &str| event.fields.get(name).and_then(Value::as_str).unwrap_or_default();
     let count = |name: &str| event.fields.get(name).and_then(Value::as_array).map_or(0, Vec::len);
     let number = |name: &str| event.fields.get(name).and_then(Value::as_u64).unwrap_or(0);
@@ -114,8 +114,10 @@ fn gist(event: &EventBody) -> String {
 
 pub(super) fn explain(context: &Context<'_>, args: args::Explain) -> Result<Exit, Failure> {
     let session = context.session()?;
-    let mut request = ExplainRequest { span: args.span, ..ExplainRequest::default() };
+    let at = args.at.map(|at| at.0);
+    let mut request = ExplainRequest { span: args.span, at, ..ExplainRequest::default() };
     let mut reply: ExplainReply = context.backend.session(session, "explain", &request)?;
+    request.at = None;
     while let Some(next) = reply.next {
         request.from = Some(next);
         let page: ExplainReply = context.backend.session(session, "explain", &request)?;
@@ -140,10 +142,6 @@ pub(super) fn explain(context: &Context<'_>, args: args::Explain) -> Result<Exit
     } else {
         let name = reply.handle.as_ref().unwrap_or(&reply.span);
         println!("{} {}", heading(name), verdict(&reply.outcome));
-        if !known {
-            let recorded = reply.evidence.spans_recorded;
-            println!("no span of this name was ever recorded: all {recorded} were considered");
-        }
         let rows = reply.story.iter().map(|entry| {
             // Why stands below what: side by side both would be too narrow to read.
             let why = entry.why.as_ref().map(|why| format!("\n— {}", plain(why)));
@@ -151,11 +149,38 @@ pub(super) fn explain(context: &Context<'_>, args: args::Explain) -> Result<Exit
             vec![entry.version.to_string(), entry.at.clone(), entry.by.clone(), what]
         });
         println!("{}", table(&["version", "at", "by", "what"], &[0], rows.collect()));
+        if let Some(then) = &reply.then {
+            show_then(then);
+        }
         if let Some(summary) = &reply.summary {
             show_summary(summary, args.all);
         }
+        println!("{}", rests_on(&reply.evidence, None));
     }
     Ok(if known { Exit::Done } else { Exit::Lost })
+}
+
+/// Prints how a span stood at a moment, and whether it could have been recovered then.
+fn show_then(then: &ThenBody) {
+    println!();
+    let could = if then.recoverable { good("could be recovered") } else { warning("could not") };
+    println!("{} {}: {could}", heading(&then.at), verdict(&then.outcome));
+    println!("{}", plain(&then.why));
+    if let Some(cause) = &then.cause {
+        println!("cause: {}", cause::sentence(cause));
+    }
+    if let Some(erases_at) = &then.erases_at {
+        println!("its removal was announced for {erases_at}");
+    }
+    if then.recoverable {
+        let until =
+            then.durable_until.as_deref().map_or("for ever".into(), |at| format!("until {at}"));
+        println!("its copy was to be kept {until}");
+    }
+    if !then.holds.is_empty() {
+        println!("held by {}", then.holds.join(", "));
+    }
+    println!("{}", rests_on(&then.evidence, Some(&then.at)));
 }
 
 /// Prints what a summary says and leaves out; `all`: every identifier.

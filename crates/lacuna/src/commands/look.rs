@@ -10,7 +10,7 @@ use lacuna_wire::session::{
 };
 use serde_json::{Value, json};
 
-use super::{Context, budget_line, cause};
+use super::{Context, budget_line, cause, rests_on};
 use crate::args::{self, Render};
 use crate::failure::{Exit, Failure};
 use crate::output::{self, excerpt, faint, on_terminal, table, verdict};
@@ -49,6 +49,7 @@ pub(super) fn window(context: &Context<'_>, args: &args::Window) -> Result<Exit,
         let rows = entries.iter().map(entry_row).collect();
         println!("{}", table(&["handle", "entry", "role", "tokens", "content"], &[3], rows));
         println!("version {}, {}", reply.version, budget_line(&reply.budget));
+        println!("{}", rests_on(&reply.evidence, reply.as_of.as_deref()));
     }
     Ok(Exit::Done)
 }
@@ -60,7 +61,9 @@ fn entry_row(entry: &EntryBody) -> Vec<String> {
         Some(kind) if entry.kind == "span" => kind.clone(),
         _ => entry.kind.clone(),
     };
-    let text = entry.content.as_deref().or(entry.text.as_deref());
+    let since = entry.lost_since.as_ref();
+    let since = since.map(|lost| format!("shown then, lost since: {}", cause::sentence(lost)));
+    let text = entry.content.as_deref().or(since.as_deref()).or(entry.text.as_deref());
     vec![
         name,
         if entry.pinned { format!("{kind} pinned") } else { kind },
@@ -176,9 +179,10 @@ fn show_expanded(asked: &str, reply: &ExpandReply, text: Option<&str>) {
     }
 }
 
-pub(super) fn durability(context: &Context<'_>, args: args::SomeSpans) -> Result<Exit, Failure> {
+pub(super) fn durability(context: &Context<'_>, args: args::Durability) -> Result<Exit, Failure> {
     let mut request = DurabilityRequest {
         spans: (!args.spans.is_empty()).then_some(args.spans),
+        at: args.at.map(|at| at.0),
         ..DurabilityRequest::default()
     };
     let session = context.session()?;
@@ -212,17 +216,24 @@ pub(super) fn durability(context: &Context<'_>, args: args::SomeSpans) -> Result
                 verified.unwrap_or_default(),
                 until,
                 span.holds.join(", "),
+                span.lost_since.as_ref().map(cause::sentence).unwrap_or_default(),
             ]
         });
-        let header = ["span", "state", "copies", "verified", "durable until", "holds"];
-        println!("{}", table(&header, &[], rows.collect()));
+        let since = reply.as_of.is_some();
+        let header =
+            ["span", "state", "copies", "verified", "durable until", "holds", "lost since"];
+        let columns = if since { 7 } else { 6 };
+        let rows = rows.map(|row: Vec<String>| row.into_iter().take(columns).collect());
+        println!("{}", table(&header[..columns], &[], rows.collect()));
+        println!("{}", rests_on(&reply.evidence, reply.as_of.as_deref()));
     }
     Ok(if lost { Exit::Lost } else { Exit::Done })
 }
 
-pub(super) fn tombstones(context: &Context<'_>) -> Result<Exit, Failure> {
+pub(super) fn tombstones(context: &Context<'_>, args: args::Tombstones) -> Result<Exit, Failure> {
     let session = context.session()?;
-    let mut request = TombstonesRequest::default();
+    let at = args.at.map(|at| at.0);
+    let mut request = TombstonesRequest { at, ..TombstonesRequest::default() };
     let mut reply: TombstonesReply = context.backend.session(session, "tombstones", &request)?;
     while let Some(next) = reply.next {
         request.from = Some(next);
@@ -235,7 +246,12 @@ pub(super) fn tombstones(context: &Context<'_>) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     if reply.tombstones.is_empty() {
-        println!("nothing was lost: every span of this session can be recovered");
+        let (was, can) = match reply.as_of {
+            None => ("was", "can"),
+            Some(_) => ("had been", "could"),
+        };
+        println!("nothing {was} lost: every span of this session {can} be recovered");
+        println!("{}", rests_on(&reply.evidence, reply.as_of.as_deref()));
         return Ok(Exit::Done);
     }
     let rows = reply.tombstones.iter().map(|entry| {
@@ -252,5 +268,6 @@ pub(super) fn tombstones(context: &Context<'_>) -> Result<Exit, Failure> {
     });
     let header = ["span", "at", "cause", "by", "under", "bytes", "tokens"];
     println!("{}", table(&header, &[5, 6], rows.collect()));
+    println!("{}", rests_on(&reply.evidence, reply.as_of.as_deref()));
     Ok(Exit::Done)
 }

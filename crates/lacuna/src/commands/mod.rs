@@ -5,6 +5,7 @@ mod cause;
 mod completions;
 mod contract;
 mod demo;
+mod diff;
 mod expired;
 mod forensics;
 mod guess;
@@ -19,6 +20,7 @@ mod retention;
 mod search;
 mod session;
 mod story;
+mod tail;
 mod transfer;
 
 use serde::Serialize;
@@ -58,10 +60,12 @@ pub(crate) fn run(args: Args) -> Result<Exit, Failure> {
         Command::Contradict(args) => contract::contradict(&context, args),
         Command::Resolve(args) => contract::resolve(&context, args),
         Command::Durability(args) => look::durability(&context, args),
-        Command::Tombstones => look::tombstones(&context),
+        Command::Tombstones(args) => look::tombstones(&context, args),
         Command::History(args) => forensics::history(&context, &args),
+        Command::Tail(args) => tail::tail(&context, &args),
         Command::Search(args) => search::search(&context, args),
         Command::Explain(args) => forensics::explain(&context, args),
+        Command::Diff(args) => diff::diff(&context, args),
         Command::Receipt(args) => lineage::receipt(&context, args),
         Command::Fork(args) => lineage::fork(&context, args),
         Command::Close => session::close(&context),
@@ -191,4 +195,17 @@ fn budget_line(budget: &lacuna_wire::BudgetBody) -> String {
     } else {
         crate::output::faint(&line)
     }
+}
+
+/// A line about what an answer rests on; `as_of`: the moment, where it is one of the past.
+fn rests_on(evidence: &lacuna_wire::EvidenceBody, as_of: Option<&str>) -> String {
+    let head = evidence.head.get(..16).unwrap_or(&evidence.head);
+    let line = format!(
+        "rests on version {}, head {head}…, {} spans recorded, journal {}",
+        evidence.version,
+        crate::output::count(evidence.spans_recorded),
+        evidence.journal
+    );
+    let then = as_of.map(|at| format!("as of {at}; ")).unwrap_or_default();
+    crate::output::faint(&format!("{then}{line}"))
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lacuna_engine::{CheckpointClock, Journal, Options, RetentionClock};
-use lacuna_nats::{Access, Buckets};
+use lacuna_nats::{Access, Buckets, ConnectError};
 use lacuna_verbs::Service;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -29,6 +29,7 @@ pub(crate) fn run(global: &Global, args: &Serve) -> Result<Exit, Failure> {
     }
     let missing = config.stores().missing();
     if args.check {
+        config.access(config.nats.url.clone()).keys.check()?;
         if !missing.is_empty() {
             return Err(Failure::Usage(missing.join("\n")));
         }
@@ -125,20 +126,19 @@ async fn serve(config: &Config, journal: Arc<Journal>, buckets: &Buckets) -> Res
 
 /// The broker that is configured; else the usual one; else a private one.
 async fn find_broker(config: &Config) -> Result<(Access, Option<broker::Broker>), Failure> {
-    let credentials = &config.nats.credentials;
-    let access = |url: &str| Access {
-        url: url.to_owned(),
-        credentials: (!credentials.as_os_str().is_empty()).then(|| credentials.clone()),
-        name: "lacuna".to_owned(),
-    };
-    if !config.nats.url.is_empty() {
-        return Ok((access(&config.nats.url), None));
+    let url = &config.nats.url;
+    if !url.as_str().is_empty() {
+        return Ok((config.access(url.clone()), None));
     }
-    if lacuna_nats::connect_once(&access(DEFAULT_NATS)).await.is_ok() {
-        return Ok((access(DEFAULT_NATS), None));
+    let usual = config.access(DEFAULT_NATS.into());
+    match lacuna_nats::connect_once(&usual).await {
+        Ok(_) => return Ok((usual, None)),
+        Err(ConnectError::Away { .. }) => {}
+        // There is one, and it does not let the daemon in: a second one beside it would be no help.
+        Err(error) => return Err(error.into()),
     }
     let broker = broker::Broker::start(&config.journal.dir).await?;
-    Ok((access(DEFAULT_NATS), Some(broker)))
+    Ok((usual, Some(broker)))
 }
 
 struct Signals {

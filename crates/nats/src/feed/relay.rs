@@ -80,9 +80,12 @@ pub struct Announcer(Arc<Shared>);
 
 impl Announcer {
     /// Has something said on the feed once the event before it is there. Never waits. While the broker is
-    /// away only the newest ones are kept; what the process does not live to say is not said.
+    /// away only the newest ones are kept, and of one thing behind one event only the last; what the process
+    /// does not live to say is not said.
     pub fn announce(&self, announcement: Announcement) {
         let mut waiting = self.0.announcements.lock();
+        let about = |of: &Announcement| (of.seq, of.about);
+        waiting.retain(|before| about(before) != about(&announcement));
         if waiting.len() == ANNOUNCEMENTS
             && let Some(old) = waiting.pop_front()
         {
@@ -149,6 +152,7 @@ pub fn relay(client: Client, journal: Arc<Journal>, options: FeedOptions) -> Rel
         shared: Arc::clone(&shared),
         stopped,
         unsaid: VecDeque::new(),
+        landed: 0,
         told: Instant::now(),
     };
     RelayHandle { shared, stop, task: tokio::spawn(relay.run()) }
@@ -175,6 +179,8 @@ struct Relay {
     stopped: watch::Receiver<Option<Instant>>,
     /// Announcements in flight, by their numbers there.
     unsaid: VecDeque<(u64, Announcement)>,
+    /// Messages that the stream has acknowledged.
+    landed: u64,
     /// When the lag was last told.
     told: Instant,
 }
@@ -183,7 +189,7 @@ impl Relay {
     async fn run(mut self) {
         let mut pause = SOON;
         loop {
-            let before = self.place.clone();
+            let before = self.landed;
             let trouble = match self.publish().await {
                 Ok(End::Stopped) => break,
                 Ok(End::Check) => continue,
@@ -195,10 +201,16 @@ impl Relay {
             if self.stopping().is_some() {
                 break;
             }
-            if self.place != before {
+            let wait = match (&trouble, self.landed > before) {
+                (Trouble::Away, _) => GLANCE,
+                // It has come further, and knows where to go on as soon as it has asked.
+                (Trouble::Moved, true) => Duration::ZERO,
+                (_, true) => SOON,
+                (_, false) => pause,
+            };
+            if self.landed > before {
                 pause = SOON;
             }
-            let wait = if matches!(trouble, Trouble::Away) { GLANCE } else { pause };
             pause = (pause * 2).min(LATER);
             tokio::select! {
                 () = sleep(wait) => {}
@@ -415,6 +427,7 @@ impl Relay {
             let said: Value = serde_json::from_slice(&answer.payload).unwrap_or_default();
             let progress = flight.answered(number.ok_or(Trouble::Moved)?, &said)?;
             self.shared.status.progress(&progress);
+            self.landed += progress.messages;
             self.place.stream_seq = progress.stream_seq;
             if let Some((seq, _)) = progress.passed {
                 self.place.seq = seq;

@@ -10,6 +10,9 @@ use super::flight::Progress;
 use super::ground::Ground;
 use super::trouble::Trouble;
 
+/// The state of a feed that goes on at once behind what the stream holds.
+const MOVED: &str = "behind";
+
 #[derive(Debug, Default)]
 struct Figures {
     seq: u64,
@@ -38,7 +41,9 @@ impl Status {
         }
         figures.settings.clone_from(&ground.problems);
         let troubled = figures.trouble.is_some();
-        if let Some((_, why)) = figures.trouble.take() {
+        if let Some((state, why)) = figures.trouble.take()
+            && state != MOVED
+        {
             tracing::info!(seq = ground.seq, was = why, "the feed goes on");
         }
         let place = (ground.seq, ground.stream_seq);
@@ -54,9 +59,10 @@ impl Status {
         let mut figures = self.0.lock();
         // The same again is no news.
         if figures.trouble.as_ref().is_none_or(|(_, before)| *before != why) {
-            match trouble.stays() {
-                true => tracing::error!(state, "the feed stops: {why}"),
-                false => tracing::warn!(state, "the feed stops: {why}"),
+            match state {
+                "unavailable" | "refused" => tracing::error!(state, "the feed stops: {why}"),
+                MOVED => tracing::debug!(state, "the feed stops: {why}"),
+                _ => tracing::warn!(state, "the feed stops: {why}"),
             }
         }
         figures.trouble = Some((state, why));
@@ -87,7 +93,7 @@ impl Status {
         let state = match &figures.trouble {
             Some((state, _)) => state,
             None if lag_events == 0 => "live",
-            None => "behind",
+            None => MOVED,
         };
         let trouble = figures.trouble.iter().map(|(_, why)| why.clone());
         let mut body = FeedBody {

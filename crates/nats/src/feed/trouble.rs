@@ -116,9 +116,4 @@ impl Trouble {
             | Self::Strangers { .. } => "refused",
         }
     }
-
-    /// Whether somebody has to do something about it.
-    pub(super) fn stays(&self) -> bool {
-        matches!(self.state(), "unavailable" | "refused")
-    }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use lacuna_codec::{Block, BlockBuilder, PackBuilder, encode_snapshot};
-use lacuna_core::{Digest, SessionNo, Timestamp};
+use lacuna_codec::{Block, BlockBuilder, CodecError, PackBuilder};
+use lacuna_core::{Digest, Extent, SessionNo, SessionState, Timestamp};
 use lacuna_store::{Store, StoreError, StoreOptions, Stored, VerifyOptions};
 use redb::{Database, ReadableTable, TableDefinition, WriteTransaction};
 
@@ -410,6 +410,10 @@ fn wrong_names_are_found() {
         ]
     );
     assert_eq!(damaged.open().session(&key("b")).unwrap(), None);
+}
+
+fn encode_snapshot(state: &SessionState) -> Result<Vec<u8>, CodecError> {
+    lacuna_codec::encode_snapshot(state, Extent::default())
 }
 
 /// Puts a snapshot of `a` under a version and says what verifying and loading make of it.

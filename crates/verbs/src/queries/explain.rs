@@ -1,14 +1,17 @@
 //! `explain`: what happened to a span, and what a summary says and leaves out.
 
-use lacuna_core::{KindCount, Outcome, SessionKey, SessionState, SpanState};
+use lacuna_core::retention::outcome as standing;
+use lacuna_core::{KindCount, Outcome, SessionKey, SessionState, SpanId, SpanState};
+use lacuna_engine::Then;
 use lacuna_wire::WireError;
 use lacuna_wire::session::{
     ClaimBody, ExplainReply, ExplainRequest, FindingBody, KindBody, OmittedBody, SummaryBody,
-    span_id,
+    ThenBody, span_id,
 };
 
+use super::moment::moment;
 use super::story::story;
-use super::{evidence, expect_version, outcome_word};
+use super::{cause, evidence, expect_version, outcome_word};
 use crate::error::wire_error;
 use crate::fit::{as_many, encode, encode_within};
 use crate::work::Inner;
@@ -22,13 +25,24 @@ pub(super) fn answer(
     let id = span_id(&request.span)?;
     let state = inner.journal.state(key).map_err(wire_error)?;
     expect_version(&state, request.expected_version)?;
+    let (retention, _) = inner.journal.retention(&key.tenant).map_err(wire_error)?;
     let span = state.find(&id);
     let mut reply = ExplainReply {
         span: id.to_string(),
-        outcome: outcome_word(span.map_or(Outcome::NeverRecorded, |span| state.outcome(span))),
+        outcome: outcome_word(
+            span.map_or(Outcome::NeverRecorded, |span| standing(&state, span, Some(&retention)).0),
+        ),
         handle: span.map(|span| span.handle().to_string()),
         story: Vec::new(),
         next: None,
+        then: match &request.at {
+            Some(at) => {
+                let until = moment(key, &state, at)?;
+                let then = inner.journal.then(key, until).map_err(wire_error)?;
+                Some(then_body(inner, &then, &id))
+            }
+            None => None,
+        },
         summary: None,
         evidence: evidence(inner, &state),
     };
@@ -37,7 +51,7 @@ pub(super) fn answer(
     if let Some(span) = span.filter(|_| from == 0) {
         reply.summary = summary(inner, &state, span, omitted_from)?;
     }
-    let mut story = story(inner, key, &state, &id)?;
+    let mut story = story(inner, &state, &id)?;
     reply.story = story.split_off(from.min(story.len()));
     let whole = encode(&reply)?;
     if whole.len() <= max {
@@ -45,6 +59,47 @@ pub(super) fn answer(
     }
     fit(&mut reply, from as u64, omitted_from, max)?;
     encode_within(&reply, max)
+}
+
+/// How a span stood at a moment, and whether it could have been recovered then.
+fn then_body(inner: &Inner, then: &Then, id: &SpanId) -> ThenBody {
+    let state = &then.state;
+    let found = then.durability(id);
+    let span = state.find(id);
+    let erases_at = span.and_then(|span| then.outcome(span).1);
+    let recoverable =
+        matches!(found.outcome, Outcome::Live | Outcome::Recoverable | Outcome::Scheduled);
+    let verified_at = found.copy.as_ref().and_then(|copy| copy.verified_at);
+    let read = match verified_at {
+        Some(at) => format!("it was last read back whole at {at}"),
+        None => "it had not been read back since it was recorded".to_owned(),
+    };
+    let held = if found.holds.is_empty() { "" } else { ", and a hold kept it" };
+    let why = match found.outcome {
+        Outcome::Live => format!("it stood in the window, and its copy was kept: {read}{held}"),
+        Outcome::Recoverable => {
+            format!("it was out of the window, and its copy was kept: {read}{held}")
+        }
+        Outcome::Scheduled => format!("its copy was kept still, and its removal announced: {read}"),
+        Outcome::Lossy => "it had been lost before".to_owned(),
+        Outcome::Withheld => "its content was never stored, by request".to_owned(),
+        Outcome::NeverRecorded => {
+            let recorded = state.spans().len();
+            format!("it had not been recorded: {recorded} spans had been, none of this name")
+        }
+    };
+    ThenBody {
+        at: then.time.to_string(),
+        outcome: outcome_word(found.outcome),
+        recoverable,
+        why,
+        verified_at: verified_at.map(|time| time.to_string()),
+        durable_until: found.durable_until.map(|time| time.to_string()),
+        erases_at: erases_at.map(|time| time.to_string()),
+        holds: found.holds,
+        cause: span.and_then(|span| cause(state, span)),
+        evidence: evidence(inner, state),
+    }
 }
 
 /// Cuts the lists so that they fit; the story, which is told in pages, has half of the room if it

@@ -1,19 +1,23 @@
 //! The verbs that ask about a session.
 
+mod diff;
 mod expand;
 mod explain;
 mod export;
 mod index;
+mod moment;
 mod search;
 mod story;
 mod suggest;
 mod window;
 
+pub(crate) use self::index::does_not_follow;
+
 use lacuna_core::{Outcome, SessionKey};
-use lacuna_core::{SessionState, SpanState, Storage, Timestamp};
+use lacuna_core::{SessionState, SpanState, Storage};
 use lacuna_wire::session::{
-    CauseBody, DurabilityRequest, ExpandRequest, ExplainRequest, ExportRequest, HistoryRequest,
-    SearchRequest, SuggestRequest, TombstonesRequest, WindowRequest,
+    CauseBody, DiffRequest, DurabilityRequest, ExpandRequest, ExplainRequest, ExportRequest,
+    HistoryRequest, SearchRequest, SuggestRequest, TombstonesRequest, WindowRequest,
 };
 use lacuna_wire::{Code, EvidenceBody, WireError, cause_json, parse};
 use serde_json::json;
@@ -21,7 +25,7 @@ use serde_json::json;
 use crate::call::Call;
 use crate::work::{Inner, Work};
 
-pub(crate) use window::moment;
+pub(crate) use moment::state_at;
 
 /// Prepares a question. It is parsed where it is answered: a long list of ids must not keep other
 /// requests from being taken in.
@@ -60,6 +64,10 @@ pub(crate) fn begin(call: &Call<'_>, key: SessionKey) -> Work {
         "export" => Box::new(move |inner| {
             let request: ExportRequest = parse(&body)?;
             export::answer(inner, &key, &request, max)
+        }),
+        "diff" => Box::new(move |inner| {
+            let request: DiffRequest = parse(&body)?;
+            diff::answer(inner, &key, &request, max)
         }),
         _ => Box::new(move |inner| {
             let request: HistoryRequest = parse(&body)?;
@@ -105,11 +113,6 @@ fn cause(state: &SessionState, span: &SpanState) -> Option<CauseBody> {
     }
 }
 
-/// A moment that no session has reached, or could.
-fn no_such_moment(what: &str, key: &SessionKey) -> WireError {
-    WireError::bad_request(format!("{key} has no {what}: ask for a moment of its past"))
-}
-
 /// Content as text if it is text, as base64 otherwise.
 fn as_text(bytes: &[u8]) -> Result<String, String> {
     use base64::Engine as _;
@@ -130,6 +133,3 @@ fn piece_too_large(what: &str, given: usize, limit: usize) -> WireError {
 fn outcome_word(outcome: Outcome) -> String {
     outcome.word().to_owned()
 }
-
-/// For ever.
-const ALWAYS: Timestamp = Timestamp(u64::MAX);

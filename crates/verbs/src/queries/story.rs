@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lacuna_core::event::{Event, PrunedSpan, Recorded};
-use lacuna_core::{Cause, Finding, SessionKey, SessionState, SpanId};
+use lacuna_core::{Cause, Finding, SessionState, SpanId};
 use lacuna_wire::WireError;
 use lacuna_wire::retention::{policy_name, run_name};
 use lacuna_wire::session::{StoryBody, contradiction_id};
@@ -11,33 +11,57 @@ use lacuna_wire::session::{StoryBody, contradiction_id};
 use crate::error::wire_error;
 use crate::work::Inner;
 
-/// Events read at a time.
-const PAGE: usize = 4_096;
-
 /// Every event of the session that concerns the span, told from its side.
 pub(super) fn story(
     inner: &Inner,
-    key: &SessionKey,
     state: &SessionState,
     id: &SpanId,
 ) -> Result<Vec<StoryBody>, WireError> {
-    let mut story = Vec::new();
     let mut contradictions = BTreeMap::new();
-    let mut from = 1;
-    while from <= state.version {
-        let events = inner.journal.history(key, from, PAGE).map_err(wire_error)?;
-        let Some(last) = events.last() else { break };
-        from = last.version + 1;
-        let until = events.iter().take_while(|recorded| recorded.version <= state.version);
-        story.extend(until.filter_map(|recorded| entry(recorded, id, &mut contradictions)));
+    let events = inner.journal.naming(state, id).map_err(wire_error)?;
+    let span = state.find(id);
+    // A fork takes over what was recorded before it.
+    let concerns = |recorded: &&Recorded| match recorded.event {
+        Event::SessionForked(_) => span.is_some_and(|span| span.version < recorded.version),
+        _ => true,
+    };
+    let events = events.iter().filter(concerns);
+    let mut story: Vec<StoryBody> =
+        events.filter_map(|recorded| entry(recorded, id, &mut contradictions)).collect();
+    if span.is_none() {
+        story.push(StoryBody {
+            version: state.version,
+            at: state.at.to_string(),
+            by: RUNTIME.to_owned(),
+            what: "never recorded".to_owned(),
+            why: Some(format!(
+                "none of the {} spans that the session has recorded up to here is of this name",
+                state.spans().len()
+            )),
+        });
     }
     Ok(story)
+}
+
+/// The runtime's own name.
+const RUNTIME: &str = "lacuna";
+
+/// An event of which nothing is to be told from the span's side but that it happened.
+pub(super) fn bare(recorded: &Recorded) -> StoryBody {
+    StoryBody {
+        version: recorded.version,
+        at: recorded.at.to_string(),
+        by: recorded.principal.to_string(),
+        what: format!("{} beside it", recorded.event.kind()),
+        why: None,
+    }
 }
 
 /// Contradictions that concern the span: their numbers, and what it is said to contradict.
 type Contradictions = BTreeMap<u32, SpanId>;
 
-fn entry(
+/// An event told from a span's side; none if it does not concern the span.
+pub(super) fn entry(
     recorded: &Recorded,
     id: &SpanId,
     contradictions: &mut Contradictions,
@@ -76,6 +100,10 @@ fn tell(event: &Event, id: &SpanId) -> Option<(String, Option<String>)> {
             let turn = e.turn.map(|turn| format!(" in turn {turn}")).unwrap_or_default();
             let hedged = if e.hedged { ", hedged" } else { "" };
             plain(format!("recorded as {} of origin {}{hedged}{turn}", e.kind, e.origin))
+        }
+        Event::SessionForked(e) => {
+            let from = format!("from {} at version {}", e.parent.session, e.at);
+            Some((format!("taken over by {}, a fork", e.key.session), Some(from)))
         }
         Event::SpanRecorded(e) if e.supersedes.as_ref() == Some(id) => {
             plain(format!("superseded by {}", e.span))

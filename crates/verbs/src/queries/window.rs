@@ -1,14 +1,13 @@
 //! `window`: what the model is shown, now or then.
 
-use std::sync::Arc;
-
 use lacuna_core::render::{self, Shown, entry_digest};
-use lacuna_core::{EntryKind, SessionKey, SessionState, Storage, Timestamp, withheld_text};
-use lacuna_wire::WireError;
-use lacuna_wire::session::{AtBody, EntryBody, WindowReply, WindowRequest, receipt_number};
+use lacuna_core::{EntryKind, SessionKey, SessionState, Storage, withheld_text};
+use lacuna_wire::session::{EntryBody, WindowReply, WindowRequest};
+use lacuna_wire::{WireError, cause_json};
 use serde_json::Value;
 
-use super::{ALWAYS, as_text, cause, expect_version, no_such_moment, piece_too_large};
+use super::moment::{moment, time_of};
+use super::{as_text, cause, evidence, expect_version, piece_too_large};
 use crate::error::wire_error;
 use crate::fit::{encode, encode_within, fitting, headroom};
 use crate::work::Inner;
@@ -25,9 +24,14 @@ pub(super) fn answer(
     }
     let current = inner.journal.state(key).map_err(wire_error)?;
     expect_version(&current, request.expected_version)?;
-    let state = match &request.at {
-        None => current,
-        Some(at) => moment(inner, key, &current, at)?,
+    let (state, as_of) = match &request.at {
+        None => (current, None),
+        Some(at) => {
+            let until = moment(key, &current, at)?;
+            let state = inner.journal.state_until(key, until).map_err(wire_error)?;
+            let as_of = time_of(until, &state).to_string();
+            (state, Some(as_of))
+        }
     };
     let content = request.content.unwrap_or(true);
     // Rendered forms are whole or nothing; contents of entries may be left out one by one.
@@ -50,6 +54,8 @@ pub(super) fn answer(
         system: None,
         next: None,
         budget: state.budget().into(),
+        as_of,
+        evidence: evidence(inner, &state),
     };
     match render {
         "entries" => {
@@ -73,49 +79,6 @@ pub(super) fn answer(
         }
     }
     encode_within(&reply, max)
-}
-
-/// The state at a moment of the session's past.
-pub(crate) fn moment(
-    inner: &Inner,
-    key: &SessionKey,
-    current: &Arc<SessionState>,
-    at: &AtBody,
-) -> Result<Arc<SessionState>, WireError> {
-    let (version, time) = match (at.version, &at.time, at.turn, &at.receipt) {
-        (Some(version), None, None, None) => {
-            if version == 0 || version > current.version {
-                return Err(no_such_moment(&format!("version {version}"), key));
-            }
-            (version, ALWAYS)
-        }
-        (None, Some(text), None, None) => {
-            let time: Timestamp =
-                text.parse().map_err(|error| WireError::bad_request(format!("{error}")))?;
-            (u64::MAX, time)
-        }
-        (None, None, None, Some(name)) => {
-            let at = usize::try_from(receipt_number(name)? - 1).unwrap_or(usize::MAX);
-            let receipt = current.receipts().get(at);
-            let receipt = receipt.ok_or_else(|| no_such_moment(&format!("receipt {name}"), key))?;
-            (receipt.window_version, ALWAYS)
-        }
-        (None, None, Some(turn), None) => {
-            let shown = current.receipts().iter().rfind(|receipt| receipt.turn == Some(turn));
-            let later = current.spans().iter().find(|span| span.turn.is_some_and(|t| t > turn));
-            let before = later.map_or(current.version, |span| span.version - 1);
-            (shown.map_or(before, |receipt| receipt.window_version), ALWAYS)
-        }
-        _ => {
-            return Err(WireError::bad_request(
-                "at has exactly one of version, time, turn and receipt",
-            ));
-        }
-    };
-    if version >= current.version && time >= current.at {
-        return Ok(Arc::clone(current));
-    }
-    inner.journal.state_at(key, version, time).map_err(wire_error)
 }
 
 fn entries(
@@ -200,6 +163,8 @@ fn entry(state: &SessionState, shown: &Shown, content: bool) -> EntryBody {
         _ => {
             if let (EntryKind::Span, Storage::Withheld { reason }) = (entry.kind, &span.storage) {
                 body.text = Some(withheld_text(&span.id, span.bytes, reason));
+            } else if let Some(lost) = &shown.lost_since {
+                body.lost_since = Some(cause_json(&lost.cause, lost.at));
             } else if content && shown.unreadable.is_some() {
                 body.unreadable = shown.unreadable.clone();
             } else if content && matches!(entry.kind, EntryKind::Span | EntryKind::Summary) {

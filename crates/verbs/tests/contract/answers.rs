@@ -114,7 +114,10 @@ fn explain_of_what_was_never_recorded_says_so() {
     let rig = Rig::recorded();
     let reply = explain(&rig, "nobody");
     assert_eq!(keys(&reply), BTreeSet::from(["evidence", "outcome", "span", "story"]));
-    assert_eq!((&reply["outcome"], &reply["story"]), (&json!("never_recorded"), &json!([])));
+    assert_eq!(reply["outcome"], "never_recorded");
+    // Not even the story is empty: it says what was considered.
+    assert_eq!(story(&reply), [(3, "lacuna", "never recorded")]);
+    assert!(reply["story"][0]["why"].as_str().unwrap().contains("none of the 2 spans"), "{reply}");
     assert_eq!(reply["evidence"]["spans_recorded"], 2);
     let error = rig.call("t.worker.session.none", "explain", json!({ "span": "a" })).unwrap_err();
     assert_eq!(error.code, Code::UnknownSession);

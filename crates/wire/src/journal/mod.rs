@@ -9,6 +9,8 @@ pub use checkpoint::{CheckpointBody, CheckpointReply, CheckpointSigned};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::EventBody;
+
 /// Where the journal ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HeadReply {
@@ -173,6 +175,44 @@ pub struct ScrubBody {
     pub damaged: u64,
     /// Copies whose store gave no answer.
     pub unanswered: u64,
+}
+
+/// Read the events of all of the tenant's sessions, in the journal's order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EventsRequest {
+    /// The first seq; 1 unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<u64>,
+    /// The most events to give; 1,000 unless given. Fewer come if more would not fit, or if many events
+    /// of others lie between.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    /// The last event that was read: a journal that does not hold it any more, since it was restored
+    /// from an older copy, is a `version_conflict`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<EventRef>,
+}
+
+/// An event by its place and its hash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EventRef {
+    /// Its position in the journal.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: String,
+}
+
+/// Events of the tenant, in the journal's order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EventsReply {
+    /// The events; none where those of others lie between.
+    pub events: Vec<EventBody>,
+    /// The seq to go on from.
+    pub next: u64,
+    /// Whether the journal went on there when this was read.
+    pub more: bool,
 }
 
 /// List the tenant's sessions, by name.

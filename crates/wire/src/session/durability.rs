@@ -3,13 +3,21 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::CauseBody;
-use crate::EventBody;
+use super::{AtBody, CauseBody};
 use crate::common::request;
+use crate::{EventBody, EvidenceBody};
 
 request! {
-    /// Ask which copies of spans exist. Each is read back for the answer.
+    /// Ask which copies of spans exist. Each is read back for the answer; of a moment of the past it is
+    /// told what events say, and nothing is read back.
     DurabilityRequest {
+        /// The moment; now if not given.
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            deserialize_with = "crate::json::object::optional"
+        )]
+        at: Option<AtBody>,
         /// The spans; all of the session if not given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         spans: Option<Vec<String>>,
@@ -29,6 +37,12 @@ pub struct DurabilityReply {
     /// Set if there are more: where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
+    /// Set for a moment of the past: its time. All of it is what events said then:
+    /// no copy was read back for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<String>,
+    /// What the answer rests on.
+    pub evidence: EvidenceBody,
 }
 
 /// What is known of one span's copies.
@@ -44,6 +58,9 @@ pub struct DurableSpanBody {
     pub durable_until: Option<String>,
     /// The holds on it.
     pub holds: Vec<String>,
+    /// Of a moment of the past: why it was lost since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_since: Option<CauseBody>,
 }
 
 /// A copy of a span's content.
@@ -54,7 +71,8 @@ pub struct CopyBody {
     pub place: String,
     /// BLAKE3 of the content.
     pub digest: String,
-    /// When it was last read back whole, as far as is known: now, unless its store gave no answer.
+    /// When it was last read back whole, as far as is known: now, unless its store gave no answer. At a
+    /// moment of the past: when an event had last said so.
     pub verified_at: Option<String>,
     /// Set if its store gave no answer now, and why: whether the copy is there is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,6 +82,13 @@ pub struct CopyBody {
 request! {
     /// Read the tombstone ledger.
     TombstonesRequest {
+        /// The moment; now if not given.
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            deserialize_with = "crate::json::object::optional"
+        )]
+        at: Option<AtBody>,
         /// Where to go on reading: the `next` of the page before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from: Option<u64>,
@@ -80,6 +105,11 @@ pub struct TombstonesReply {
     /// Set if there are more: where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
+    /// Set for a moment of the past: its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<String>,
+    /// What the answer rests on.
+    pub evidence: EvidenceBody,
 }
 
 /// A lossy commitment to one span.
@@ -108,6 +138,10 @@ request! {
         /// The most events to give; 1,000 unless given. Fewer come if more would not fit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u64>,
+        /// The hash of the event before the first version, as it was read: a journal that does not go on
+        /// from there, since it was restored from an older copy, is a `version_conflict`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        follows: Option<String>,
     }
 }
 
@@ -118,4 +152,6 @@ pub struct HistoryReply {
     pub events: Vec<EventBody>,
     /// The version to go on from.
     pub next_version: u64,
+    /// What the answer rests on.
+    pub evidence: EvidenceBody,
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::summarize::{ClaimBody, FindingBody, OmittedBody};
+use super::{AtBody, CauseBody};
 use crate::common::{EvidenceBody, request};
 
 request! {
@@ -11,6 +12,13 @@ request! {
     ExplainRequest {
         /// The span.
         span: String,
+        /// Tell also how it stood at this moment, and whether it could have been recovered then.
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            deserialize_with = "crate::json::object::optional"
+        )]
+        at: Option<AtBody>,
         /// Skip this many entries of the story.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from: Option<u64>,
@@ -35,10 +43,41 @@ pub struct ExplainReply {
     /// Set if the story goes on: ask again with this `from`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
+    /// How it stood at the moment that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub then: Option<ThenBody>,
     /// Of a summary: what it says and what it leaves out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<SummaryBody>,
     /// What the answer rests on.
+    pub evidence: EvidenceBody,
+}
+
+/// How a span stood at a moment of the past, as events say: nothing was read back for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ThenBody {
+    /// The moment's time.
+    pub at: String,
+    /// The typed answer that `expand` gave then.
+    pub outcome: String,
+    /// Whether it could have been recovered then.
+    pub recoverable: bool,
+    /// One sentence about that.
+    pub why: String,
+    /// When an event had last said that its copy was read back whole; none before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified_at: Option<String>,
+    /// Until when its copy was to live; null: for ever where there was one.
+    pub durable_until: Option<String>,
+    /// When its removal was announced for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erases_at: Option<String>,
+    /// The holds on it.
+    pub holds: Vec<String>,
+    /// Why it had been lost, or was withheld.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<CauseBody>,
+    /// What this rests on.
     pub evidence: EvidenceBody,
 }
 

@@ -2,6 +2,7 @@
 
 mod append;
 mod audit;
+mod diff;
 mod durability;
 mod expand;
 mod explain;
@@ -22,12 +23,13 @@ pub use append::{
     AppendReply, AppendRequest, AppendedBody, ExternalBody, SourceBody, SpanBody, WithheldBody,
 };
 pub use audit::{AuditReplyBody, AuditRequest, RemarkBody, RemarkFindingBody};
+pub use diff::{ChangeBody, ChangeCounts, DiffReply, DiffRequest, EndBody, StoodBody};
 pub use durability::{
     CopyBody, DurabilityReply, DurabilityRequest, DurableSpanBody, HistoryReply, HistoryRequest,
     TombstoneBody, TombstonesReply, TombstonesRequest,
 };
 pub use expand::{CauseBody, ExpandReply, ExpandRequest, HandledBody};
-pub use explain::{ExplainReply, ExplainRequest, KindBody, StoryBody, SummaryBody};
+pub use explain::{ExplainReply, ExplainRequest, KindBody, StoryBody, SummaryBody, ThenBody};
 pub use export::{EventLine, ExportReply, ExportRequest, GoneBody};
 pub use fork::{ForkReply, ForkRequest};
 pub use notes::{

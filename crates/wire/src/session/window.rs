@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::CauseBody;
-use crate::BudgetBody;
 use crate::common::request;
+use crate::{BudgetBody, EvidenceBody};
 
 request! {
     /// Read the live window, now or at a moment of the past.
@@ -72,6 +72,11 @@ pub struct WindowReply {
     pub next: Option<u64>,
     /// How full it is.
     pub budget: BudgetBody,
+    /// Set for a moment of the past: its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<String>,
+    /// What the answer rests on.
+    pub evidence: EvidenceBody,
 }
 
 /// One entry of the window.
@@ -125,6 +130,9 @@ pub struct EntryBody {
     /// Set if the content cannot be read now, and why: its store gave no answer. It is not lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<String>,
+    /// In a window of the past, set if the content was shown then and has been lost since: why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_since: Option<CauseBody>,
     /// Tokens of the spans that it stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pruned_tokens: Option<u64>,
