@@ -37,6 +37,7 @@ pub(crate) struct Config {
     stores: BTreeMap<String, StoreConfig>,
     probe: ProbeConfig,
     scrub: ScrubConfig,
+    checkpoint: CheckpointConfig,
     feed: FeedConfig,
     stop: StopConfig,
     pub(crate) log: LogConfig,
@@ -106,6 +107,14 @@ struct BackupConfig {
 struct ScrubConfig {
     bytes_per_second: u64,
     every: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CheckpointConfig {
+    #[serde(deserialize_with = "period")]
+    every: Period,
+    key: PathBuf,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -248,6 +257,8 @@ impl Config {
             cached_spans: self.journal.cached_spans,
             // Checked when it was loaded.
             scrub: self.scrub().ok().flatten(),
+            signing_key: Some(self.checkpoint.key.clone())
+                .filter(|key| !key.as_os_str().is_empty()),
             run_limit: RunLimit {
                 spans: self.retention.limit_spans,
                 share_ppm: self.retention.limit_percent * 10_000,
@@ -298,6 +309,11 @@ impl Config {
     /// How often policies run; zero: only when asked.
     pub(crate) fn retention_every(&self) -> Duration {
         Duration::from_millis(self.retention.every.0)
+    }
+
+    /// How often checkpoints are signed; zero: only when asked.
+    pub(crate) fn checkpoint_every(&self) -> Duration {
+        Duration::from_millis(self.checkpoint.every.0)
     }
 
     /// How long a stopping daemon waits for requests in flight.
@@ -385,6 +401,7 @@ mod tests {
             ("[log]\nformat = \"xml\"\n", "xml"),
             ("[limits]\nspan_mib = 5000\n", "limits.span_mib"),
             ("[retention]\nevery = \"1y\"\n", "1y"),
+            ("[checkpoint]\nevery = \"often\"\n", "often"),
             ("[retention]\nlimit_percent = 101\n", "retention.limit_percent"),
             ("[feed]\nmax_age = \"0s\"\n", "feed.max_age"),
             ("[feed]\nmax_mib = 0\n", "feed.max_mib"),

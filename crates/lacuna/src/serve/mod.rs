@@ -1,11 +1,12 @@
 //! The daemon: journal, broker, service, and their end.
 
 mod broker;
+mod checkpoint;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use lacuna_engine::{Journal, Options, RetentionClock};
+use lacuna_engine::{CheckpointClock, Journal, Options, RetentionClock};
 use lacuna_nats::{Access, Buckets, ConnectError};
 use lacuna_verbs::Service;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -83,6 +84,9 @@ async fn serve(config: &Config, journal: Arc<Journal>, buckets: &Buckets) -> Res
     // It catches up by itself: who asks need not wait for who follows.
     let relay = lacuna_nats::relay(client, Arc::clone(&journal), config.feed());
     service.tells_feed(relay.teller(&journal));
+    let announcer = relay.announcer();
+    journal.on_checkpoint(Box::new(move |signed| checkpoint::announce(&announcer, signed)));
+    let clock = CheckpointClock::start(Arc::clone(&journal), config.checkpoint_every());
     tracing::info!(journal = journal.id(), "ready");
     let failed = loop {
         tokio::select! {
@@ -97,6 +101,11 @@ async fn serve(config: &Config, journal: Arc<Journal>, buckets: &Buckets) -> Res
     tracing::info!("stopping; a second signal ends at once");
     let stopping = async {
         serving.stop(config.deadline()).await;
+        drop(clock);
+        // Nothing more is recorded: what is signed now is what the next start finds.
+        if !failed && !config.checkpoint_every().is_zero() {
+            checkpoint::last(&journal);
+        }
         relay.stop(config.deadline()).await;
     };
     tokio::select! {
