@@ -46,6 +46,7 @@ FILES = (
     "check_holds",
     "check_erase",
     "check_search",
+    "check_past",
     "check_receipts",
     "check_forks",
     "check_turmoil",

@@ -44,6 +44,7 @@ mod scrub;
 mod secured;
 mod service;
 
+mod oracle;
 mod transcripts;
 mod transfer;
 

@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use lacuna_core::{SessionKey, SessionState, Timestamp};
+use lacuna_store::{Moment, Store, StoreOptions};
 use serde_json::{Value, json};
 
 use crate::rig::{
@@ -138,9 +140,44 @@ async fn every_one_imports(format: &str) {
             }
         }
         daemon.stop();
+        for report in reports {
+            rebuilt(journal.path(), report["session"].as_str().unwrap());
+        }
     }
     eprintln!("{format}: {sessions} sessions");
     assert!(faults.is_empty(), "{} windows are refused:\n{}", faults.len(), faults.join("\n"));
+}
+
+/// The state at every tenth version is the same from snapshots, with the help of the newest state, and
+/// folded from the first event on.
+fn rebuilt(journal: &Path, session: &str) {
+    let store = Store::open(journal, &StoreOptions::default()).unwrap();
+    let key = SessionKey { tenant: "default".parse().unwrap(), session: session.parse().unwrap() };
+    let number = store.session(&key).unwrap().unwrap();
+    let newest = store.load(number).unwrap().unwrap();
+    let (mut folded, mut from) = (None::<SessionState>, 1);
+    while from <= newest.version {
+        for event in store.history(number, from, 1_000).unwrap() {
+            from = event.version + 1;
+            match &mut folded {
+                None => folded = SessionState::open(&event),
+                Some(state) => state.evolve(&event),
+            }
+            let state = folded.as_ref().unwrap();
+            if state.version % 10 == 0 {
+                let then = Moment::version(state.version);
+                let earlier = store.load_earlier(&newest, then).unwrap().unwrap();
+                assert!(earlier == *state, "{session} at {}", state.version);
+            }
+            if state.version % 100 == 0 {
+                let always = Timestamp(u64::MAX);
+                let loaded = store.load_at(number, state.version, always).unwrap().unwrap();
+                assert!(loaded == *state, "{session} at {}", state.version);
+            }
+        }
+    }
+    assert!(folded.unwrap() == newest, "{session}");
+    store.close().unwrap();
 }
 
 fn run(scenario: impl Future<Output = ()>) {

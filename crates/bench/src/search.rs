@@ -7,7 +7,7 @@ use std::time::Instant;
 use lacuna_core::{
     Command, Content, Contract, Digest, NewSpan, Open, Origin, Role, SessionKey, SpanKind,
 };
-use lacuna_engine::{Among, Journal, Options, Pattern, Request};
+use lacuna_engine::{Among, Bounds, Journal, Options, Pattern, Request};
 
 use crate::Failure;
 
@@ -48,7 +48,7 @@ pub(crate) fn run(megabytes: usize, span_bytes: usize) -> Result<(), Failure> {
         let mut bytes = 0;
         for _ in 0..ROUNDS {
             let begun = Instant::now();
-            let found = journal.search(&session()?, &pattern, Among::All, 50)?;
+            let found = journal.search(&session()?, &pattern, Among::All, Bounds::places(50))?;
             bytes = found.bytes;
             best = best.max(found.bytes as f64 / 1e6 / begun.elapsed().as_secs_f64());
             if found.spans as usize != seed || !found.unsearchable.is_empty() {

@@ -210,7 +210,13 @@ impl<'a> PackHeader<'a> {
             }
         };
         let raw = decompress(WHAT, self.flags, stored, self.raw_length, MAX_RAW)?;
-        Ok(Pack { base: self.base, directory: self.directory, raw })
+        let mut end = 0;
+        let entry = |(delta, length): (u32, u32)| {
+            end += length as usize;
+            (delta, end)
+        };
+        let directory = self.directory.into_iter().map(entry).collect();
+        Ok(Pack { base: self.base, directory, raw })
     }
 }
 
@@ -218,7 +224,8 @@ impl<'a> PackHeader<'a> {
 #[derive(Debug)]
 pub struct Pack {
     base: u64,
-    directory: Vec<(u32, u32)>,
+    /// Seq less base, ascending, and where the payload ends.
+    directory: Vec<(u32, usize)>,
     raw: Vec<u8>,
 }
 
@@ -232,15 +239,9 @@ impl Pack {
     /// check.
     pub fn get(&self, seq: u64) -> Option<&[u8]> {
         let delta = u32::try_from(seq.checked_sub(self.base)?).ok()?;
-        let mut at = 0;
-        for (entry, length) in &self.directory {
-            let end = at + *length as usize;
-            if *entry == delta {
-                return self.raw.get(at..end);
-            }
-            at = end;
-        }
-        None
+        let at = self.directory.binary_search_by_key(&delta, |(delta, _)| *delta).ok()?;
+        let start = at.checked_sub(1).map_or(0, |before| self.directory[before].1);
+        self.raw.get(start..self.directory[at].1)
     }
 
     /// The seqs of the payloads that it holds.

@@ -80,6 +80,26 @@ impl<'a> Copies<'a> {
         self.read_part(span, 0..u64::MAX)
     }
 
+    /// Lets `take` look at a content, once its digest was compared. Err: what was found instead; never
+    /// [`Copy::Whole`].
+    pub(crate) fn see<R>(
+        &mut self,
+        span: &'a SpanState,
+        take: impl FnOnce(&[u8]) -> R,
+    ) -> Result<Result<R, Copy>, EngineError> {
+        if span.storage == Storage::Journal {
+            return Ok(match self.payloads()?.see_span(span, take)? {
+                Stored::Whole(taken) => Ok(taken),
+                Stored::Missing => Err(Copy::from(Stored::Missing)),
+                Stored::Damaged(why) => Err(Copy::Lost(why)),
+            });
+        }
+        Ok(match self.read(span)? {
+            Copy::Whole(content) => Ok(take(&content)),
+            other => Err(other),
+        })
+    }
+
     /// Reads a content back, compares its digest and gives one part of it: of a journal's copy, which is
     /// in memory anyway, all.
     pub(crate) fn read_part(

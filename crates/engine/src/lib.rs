@@ -53,6 +53,6 @@ pub use retention::{
     Erased, Loss, Plan, PlannedSession, PlannedSpan, RetentionClock, RunLimit, RunRequest,
 };
 pub use scrub::{ScrubOptions, ScrubStats};
-pub use search::{Among, Match, Pattern, Searched};
+pub use search::{Among, Bounds, Match, Pattern, SEARCH_TIME, Searched};
 pub use stats::Stats;
 pub use transfer::{Export, Exported, Payload};

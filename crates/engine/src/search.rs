@@ -2,6 +2,7 @@
 //! looked at.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use lacuna_core::retention::{RetentionState, excludes, outcome};
 use lacuna_core::{Outcome, SessionKey, SessionState, SpanIndex, SpanState, Storage};
@@ -16,6 +17,27 @@ const AROUND: usize = 40;
 const SHOWN: usize = 200;
 /// External contents that are larger are not searched.
 const LARGEST: u64 = 64 << 20;
+
+/// How long one search goes on, unless asked otherwise: what it has not reached by then it names.
+pub const SEARCH_TIME: Duration = Duration::from_secs(4);
+
+/// How far a search goes.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// The span that it begins with, in the order of recording.
+    pub from: usize,
+    /// The most places that it gives.
+    pub places: usize,
+    /// How long it goes on. One span is always looked at, so that going on comes to an end.
+    pub time: Duration,
+}
+
+impl Bounds {
+    /// From the first span on, up to this many places.
+    pub fn places(places: usize) -> Self {
+        Self { from: 0, places, time: SEARCH_TIME }
+    }
+}
 
 /// What is looked for.
 #[derive(Debug, Clone)]
@@ -68,24 +90,29 @@ pub struct Searched {
     pub by_residue: u64,
     /// Spans that could not be looked at, and why.
     pub unsearchable: Vec<(SpanIndex, String)>,
+    /// The first span that was not reached in time, if not all were.
+    pub reached: Option<SpanIndex>,
 }
 
 impl Journal {
-    /// Searches the contents of a session's spans, up to `limit` places.
+    /// Searches the contents of a session's spans: the texts of summaries too, but not their claims, which
+    /// rest on spans that are searched themselves.
     pub fn search(
         &self,
         key: &SessionKey,
         pattern: &Pattern,
         among: Among,
-        limit: usize,
+        bounds: Bounds,
     ) -> Result<Searched, EngineError> {
+        let begun = Instant::now();
         let state = self.state(key)?;
         let (retention, _) = self.retention(&key.tenant)?;
         let mut search = Search {
             journal: self,
             retention: &retention,
+            seeker: Seeker::of(pattern),
             pattern,
-            limit,
+            limit: bounds.places,
             matches: Vec::new(),
             more: false,
             spans: 0,
@@ -94,7 +121,13 @@ impl Journal {
             unsearchable: Vec::new(),
         };
         let mut copies = self.copies();
-        for (span, index) in state.spans().iter().zip(0..) {
+        let mut reached = None;
+        let spans = state.spans().iter().zip(0..).skip(bounds.from);
+        for (nth, (span, index)) in spans.enumerate() {
+            if nth > 0 && begun.elapsed() > bounds.time {
+                reached = Some(index);
+                break;
+            }
             let live = state.outcome(span) == Outcome::Live;
             let wanted = match among {
                 Among::All => true,
@@ -116,21 +149,46 @@ impl Journal {
                 Storage::External { .. } if span.bytes > LARGEST => {
                     search.cannot(index, "it is too large to be searched in its store");
                 }
-                Storage::Journal | Storage::External { .. } => match copies.read(span)? {
-                    Copy::Whole(content) => search.read(&state, span, index, &content),
-                    Copy::Lost(found) => search.cannot(index, &format!("damage: {found}")),
-                    Copy::Unanswered(why) => search.cannot(index, &why),
-                },
+                Storage::Journal | Storage::External { .. } => {
+                    let seen =
+                        copies.see(span, |content| search.read(&state, span, index, content))?;
+                    match seen {
+                        Ok(()) => {}
+                        Err(Copy::Lost(found)) => {
+                            search.cannot(index, &format!("damage: {found}"));
+                        }
+                        Err(Copy::Unanswered(why)) => search.cannot(index, &why),
+                        Err(Copy::Whole(_)) => unreachable!("a whole copy was seen"),
+                    }
+                }
             }
         }
         let Search { matches, more, spans, bytes, by_residue, unsearchable, .. } = search;
         drop(copies);
-        Ok(Searched { state, matches, more, spans, bytes, by_residue, unsearchable })
+        Ok(Searched { state, matches, more, spans, bytes, by_residue, unsearchable, reached })
+    }
+}
+
+/// A pattern made ready, once for all contents.
+enum Seeker<'a> {
+    Literal(Box<memchr::memmem::Finder<'a>>),
+    Regex(&'a Regex),
+}
+
+impl<'a> Seeker<'a> {
+    fn of(pattern: &'a Pattern) -> Self {
+        match pattern {
+            Pattern::Literal(literal) => {
+                Self::Literal(Box::new(memchr::memmem::Finder::new(literal)))
+            }
+            Pattern::Regex(regex) => Self::Regex(regex),
+        }
     }
 }
 
 /// A search on its way.
 struct Search<'a> {
+    seeker: Seeker<'a>,
     journal: &'a Journal,
     retention: &'a RetentionState,
     pattern: &'a Pattern,
@@ -182,26 +240,29 @@ impl Search<'_> {
     fn read(&mut self, state: &SessionState, span: &SpanState, index: SpanIndex, content: &[u8]) {
         self.spans += 1;
         self.bytes += content.len() as u64;
-        let (outcome, _) = outcome(state, span, Some(self.retention));
+        let standing = || outcome(state, span, Some(self.retention)).0;
+        let mut outcome = None;
+        let (matches, more, limit) = (&mut self.matches, &mut self.more, self.limit);
         let mut found = |start: usize, end: usize| {
-            if self.matches.len() == self.limit {
-                self.more = true;
+            if matches.len() == limit {
+                *more = true;
                 return false;
             }
+            let outcome = *outcome.get_or_insert_with(standing);
             let excerpt = excerpt(content, start, end);
-            self.matches.push(Match { span: index, outcome, offset: start as u64, excerpt });
+            matches.push(Match { span: index, outcome, offset: start as u64, excerpt });
             true
         };
-        match self.pattern {
-            Pattern::Literal(literal) => {
-                let places = memchr::memmem::find_iter(content, literal);
-                for start in places {
-                    if !found(start, start + literal.len()) {
+        match &self.seeker {
+            Seeker::Literal(finder) => {
+                let length = finder.needle().len();
+                for start in finder.find_iter(content) {
+                    if !found(start, start + length) {
                         return;
                     }
                 }
             }
-            Pattern::Regex(regex) => {
+            Seeker::Regex(regex) => {
                 for place in regex.find_iter(content) {
                     if !found(place.start(), place.end()) {
                         return;

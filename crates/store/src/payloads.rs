@@ -15,9 +15,9 @@ use crate::tables::{CHUNKS, PAYLOADS};
 
 /// What reading a payload back has shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stored {
-    /// It is there, whole.
-    Whole(Arc<[u8]>),
+pub enum Stored<T = Arc<[u8]>> {
+    /// It is there, whole: its bytes, or what was made of them.
+    Whole(T),
     /// It is not there.
     Missing,
     /// Something is there that is not it.
@@ -106,6 +106,24 @@ impl PayloadReader {
         self.part(seq, bytes.saturating_add(behind), ..end, digest)
     }
 
+    /// The same as [`PayloadReader::read_span`] for who needs no copy of its own: `take` looks at the
+    /// content where it lies, once its digest was found to match.
+    pub fn see_span<R>(
+        &mut self,
+        span: &SpanState,
+        take: impl FnOnce(&[u8]) -> R,
+    ) -> Result<Stored<R>, StoreError> {
+        let Some(claims) = span.stored_claims().filter(|claims| claims.bytes > 0) else {
+            return self.see(span.seq, span.bytes, .., &span.digest, take);
+        };
+        if let Some(Stored::Damaged(why)) = self.read_claims(span.seq, span.bytes, claims)? {
+            return Ok(Stored::Damaged(format!("its claims: {why}")));
+        }
+        let end = usize::try_from(span.bytes).unwrap_or(usize::MAX);
+        let whole = span.bytes.saturating_add(claims.bytes);
+        self.see(span.seq, whole, ..end, &span.digest, take)
+    }
+
     fn part(
         &mut self,
         seq: u64,
@@ -113,32 +131,50 @@ impl PayloadReader {
         part: impl RangeBounds<usize>,
         digest: &Digest,
     ) -> Result<Stored, StoreError> {
-        let payload = match defensively(|| self.find(seq, whole)) {
-            Ok(Some(payload)) => payload,
+        self.see(seq, whole, part, digest, |content| content.into())
+    }
+
+    fn see<R>(
+        &mut self,
+        seq: u64,
+        whole: u64,
+        part: impl RangeBounds<usize>,
+        digest: &Digest,
+        take: impl FnOnce(&[u8]) -> R,
+    ) -> Result<Stored<R>, StoreError> {
+        let place = match defensively(|| self.find(seq, whole)) {
+            Ok(Some(place)) => place,
             Ok(None) => return Ok(Stored::Missing),
             Err(StoreError::Damaged(why)) => return Ok(Stored::Damaged(why)),
             Err(error) => return Err(error),
         };
+        let payload = match &place {
+            Place::Pack => self.last.as_ref().and_then(|(_, pack)| pack.get(seq)),
+            Place::Chunks(whole) => Some(whole.as_slice()),
+        };
+        let payload = payload.unwrap_or_default();
         let bound = |bound: Bound<&usize>, open: usize| match bound {
             Bound::Included(at) | Bound::Excluded(at) => (*at).min(payload.len()),
             Bound::Unbounded => open,
         };
         let (start, end) = (bound(part.start_bound(), 0), bound(part.end_bound(), payload.len()));
         let content = &payload[start..end];
+        // Also of a pack that was sealed: its tag says that it is what somebody with the key has sealed,
+        // the digest that this is what the event committed to.
         if Digest::of(content) == *digest {
-            return Ok(Stored::Whole(content.into()));
+            return Ok(Stored::Whole(take(content)));
         }
         Ok(Stored::Damaged("the stored copy does not match its digest".into()))
     }
 
     /// Finds a payload. Where a key was destroyed since this reader was made, it looks again at the
     /// last commit: there stand the neighbours of what was removed, under another key.
-    fn find(&mut self, seq: u64, bytes: u64) -> Result<Option<Vec<u8>>, StoreError> {
+    fn find(&mut self, seq: u64, bytes: u64) -> Result<Option<Place>, StoreError> {
         let mut found = self.look(seq, bytes)?;
         if found.gone && self.renew()? {
             found = self.look(seq, bytes)?;
         }
-        Ok(found.payload)
+        Ok(found.place)
     }
 
     /// Reads at the last commit from now on, if the journal is still open.
@@ -154,14 +190,14 @@ impl PayloadReader {
         // A pack that cannot be opened is no reason not to look for chunks.
         let packed = self.packed(seq);
         match &packed {
-            Ok(Found { payload: None, .. }) | Err(StoreError::Damaged(_)) => {}
+            Ok(Found { place: None, .. }) | Err(StoreError::Damaged(_)) => {}
             _ => return packed,
         }
         let mut whole: Option<Vec<u8>> = None;
         for entry in self.chunks.range((seq, 0)..=(seq, u32::MAX))? {
             let (_, value) = entry?;
             let Some(pack) = self.keys.open_pack(value.value())? else {
-                return Ok(Found { payload: None, gone: true });
+                return Ok(Found { place: None, gone: true });
             };
             let part = pack.get(seq).unwrap_or_default();
             let whole = whole.get_or_insert_default();
@@ -170,40 +206,45 @@ impl PayloadReader {
                 break;
             }
         }
-        whole.map_or(packed, |whole| Ok(Found { payload: Some(whole), gone: false }))
+        whole.map_or(packed, |whole| Ok(Found { place: Some(Place::Chunks(whole)), gone: false }))
     }
 
     /// Looks for a payload in the only pack that can hold it.
     fn packed(&mut self, seq: u64) -> Result<Found, StoreError> {
-        let found =
-            |payload: Option<&[u8]>| Found { payload: payload.map(<[u8]>::to_vec), gone: false };
-        if let Some((_, pack)) = &self.last
-            && let Some(payload) = pack.get(seq)
-        {
-            return Ok(found(Some(payload)));
+        let found = |held: bool| Found { place: held.then_some(Place::Pack), gone: false };
+        if self.last.as_ref().is_some_and(|(_, pack)| pack.get(seq).is_some()) {
+            return Ok(found(true));
         }
         let row = self.packs.range(..=seq)?.next_back().transpose()?;
-        let Some((key, value)) = row else { return Ok(found(None)) };
+        let Some((key, value)) = row else { return Ok(found(false)) };
         let key = key.value();
         if self.last.as_ref().is_some_and(|(last, _)| *last == key) {
-            return Ok(found(None));
+            return Ok(found(false));
         }
         let pack = match self.keys.open_pack(value.value()) {
             Ok(Some(pack)) => pack,
-            Ok(None) => return Ok(Found { payload: None, gone: true }),
+            Ok(None) => return Ok(Found { place: None, gone: true }),
             Err(StoreError::Damaged(_)) if never_held(value.value(), seq) => {
-                return Ok(found(None));
+                return Ok(found(false));
             }
             Err(error) => return Err(error),
         };
         let (_, pack) = self.last.insert((key, pack));
-        Ok(found(pack.get(seq)))
+        Ok(found(pack.get(seq).is_some()))
     }
+}
+
+/// Where a payload was found.
+enum Place {
+    /// In the pack that was opened last.
+    Pack,
+    /// In chunks, here put together.
+    Chunks(Vec<u8>),
 }
 
 /// What looking for a payload has shown.
 struct Found {
-    payload: Option<Vec<u8>>,
+    place: Option<Place>,
     /// Whether a key that was needed for it is destroyed.
     gone: bool,
 }

@@ -63,6 +63,29 @@ pub(crate) fn flip_the_last_payload_byte(journal: &Path) {
     });
 }
 
+/// Flips one bit of the payload of the event at this position, and leaves everything around it whole.
+pub(crate) fn flip_the_payload_at(journal: &Path, seq: u64) {
+    let keys = Keys::in_folder(journal).unwrap();
+    edit(journal, |write| {
+        let mut packs = write.open_table(PAYLOADS).unwrap();
+        let (base, pack) = {
+            let row = packs.range(..=seq).unwrap().next_back().expect("a pack of payloads");
+            let (base, stored) = row.unwrap();
+            (base.value(), keys.open_pack(stored.value()).unwrap().expect("its key is there"))
+        };
+        let mut changed = PackBuilder::default();
+        for held in pack.seqs() {
+            let mut payload = pack.get(held).unwrap().to_vec();
+            if held == seq {
+                *payload.last_mut().unwrap() ^= 1;
+            }
+            changed.push(held, &payload);
+        }
+        assert!(pack.get(seq).is_some(), "the payload of {seq} is in no pack");
+        packs.insert(base, changed.finish().1.as_slice()).unwrap();
+    });
+}
+
 /// Makes the journal say that it has this format.
 pub(crate) fn set_format(journal: &Path, format: u32) {
     edit(journal, |write| {

@@ -21,6 +21,16 @@ impl Dice {
         Self(seed)
     }
 
+    /// A generator with this seed.
+    pub(crate) fn of(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A number below another one.
+    pub(crate) fn below(&mut self, most: u64) -> u64 {
+        self.next() % most
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -4,7 +4,7 @@
 use lacuna_core::event::{Keep, LiveHandles, Match, Rule, Since};
 use lacuna_core::retention::{Period, STREAM};
 use lacuna_core::{Command, Content, Digest, Outcome};
-use lacuna_engine::{Among, Pattern, RunRequest, Searched};
+use lacuna_engine::{Among, Bounds, Pattern, RunRequest, Searched};
 
 use crate::rig::{Rig, key, prune, request, span};
 
@@ -54,7 +54,9 @@ fn run(rig: &Rig) {
 }
 
 fn literal(rig: &Rig, text: &str, among: Among) -> Searched {
-    rig.journal.search(&key("s"), &Pattern::Literal(text.into()), among, 50).unwrap()
+    rig.journal
+        .search(&key("s"), &Pattern::Literal(text.into()), among, Bounds::places(50))
+        .unwrap()
 }
 
 fn found(searched: &Searched) -> Vec<(&str, Outcome, u64)> {
@@ -82,7 +84,7 @@ fn what_is_there_is_found_with_some_words_around_it() {
     assert_eq!(found(&literal(&rig, "req-", Among::Window)), [("kept", Outcome::Live, 35)]);
     assert_eq!(found(&literal(&rig, "req-", Among::Pruned)), [("gone", Outcome::Recoverable, 13)]);
     let regex = Pattern::Regex(regex::bytes::Regex::new(r"req-[0-9a-f]{8}\b").unwrap());
-    let by_regex = rig.journal.search(&key("s"), &regex, Among::All, 1).unwrap();
+    let by_regex = rig.journal.search(&key("s"), &regex, Among::All, Bounds::places(1)).unwrap();
     assert_eq!((found(&by_regex), by_regex.more), (vec![("kept", Outcome::Live, 35)], true));
     // Certainly nowhere: every span was looked at.
     let absent = literal(&rig, "req-00000000", Among::All);

@@ -49,7 +49,7 @@ pub(super) fn window(context: &Context<'_>, args: &args::Window) -> Result<Exit,
         let rows = entries.iter().map(entry_row).collect();
         println!("{}", table(&["handle", "entry", "role", "tokens", "content"], &[3], rows));
         println!("version {}, {}", reply.version, budget_line(&reply.budget));
-        println!("{}", rests_on(&reply.evidence, reply.as_of.as_deref()));
+        println!("{}", rests_on(&reply.evidence, None));
     }
     Ok(Exit::Done)
 }

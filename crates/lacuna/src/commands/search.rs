@@ -3,7 +3,7 @@
 use anstream::println;
 use lacuna_wire::session::{SearchReply, SearchRequest};
 
-use super::Context;
+use super::{Context, rests_on};
 use crate::args;
 use crate::failure::{Exit, Failure};
 use crate::output::{bytes, count, excerpt, plain, table, verdict};
@@ -16,9 +16,10 @@ pub(super) fn search(context: &Context<'_>, args: args::Search) -> Result<Exit, 
     };
     let (among, limit) = (Some(args.among), args.limit);
     let request = SearchRequest { literal, regex, among, limit, ..SearchRequest::default() };
-    let reply: SearchReply = context.ask("search", &request)?;
+    let reply = all_parts(context, request)?;
     let exit = if reply.verdict == "found" { Exit::Done } else { Exit::Lost };
     if context.global.json {
+        context.print_json(&reply)?;
         return Ok(exit);
     }
     if !reply.matches.is_empty() {
@@ -55,5 +56,35 @@ pub(super) fn search(context: &Context<'_>, args: args::Search) -> Result<Exit, 
     if omitted > 0 {
         println!("and {} more spans", count(omitted));
     }
+    println!("{}", rests_on(&reply.evidence, None));
     Ok(exit)
+}
+
+/// Searches until all spans are reached, or as many places are found as were asked for.
+fn all_parts(context: &Context<'_>, mut request: SearchRequest) -> Result<SearchReply, Failure> {
+    let session = context.session()?;
+    let wanted = request.limit.unwrap_or(50);
+    let mut whole: SearchReply = context.backend.session(session, "search", &request)?;
+    while let Some(next) = whole.next.filter(|_| !whole.more) {
+        request.from = Some(next);
+        request.limit = Some(wanted.saturating_sub(whole.matches.len() as u64).max(1));
+        let part: SearchReply = context.backend.session(session, "search", &request)?;
+        whole.matches.extend(part.matches);
+        whole.more = part.more;
+        whole.scanned.spans += part.scanned.spans;
+        whole.scanned.bytes += part.scanned.bytes;
+        whole.scanned.by_residue += part.scanned.by_residue;
+        whole.unsearchable.extend(part.unsearchable);
+        whole.unsearchable_omitted += part.unsearchable_omitted;
+        (whole.next, whole.not_reached) = (part.next, part.not_reached);
+        whole.evidence = part.evidence;
+    }
+    let all = whole.unsearchable.is_empty() && whole.next.is_none();
+    whole.verdict = match (whole.matches.is_empty(), all) {
+        (false, _) => "found",
+        (true, true) => "absent",
+        (true, false) => "inconclusive",
+    }
+    .into();
+    Ok(whole)
 }

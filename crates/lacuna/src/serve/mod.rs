@@ -29,7 +29,7 @@ pub(crate) fn run(global: &Global, args: &Serve) -> Result<Exit, Failure> {
     }
     let missing = config.stores().missing();
     if args.check {
-        config.access(config.nats.url.clone()).keys.check()?;
+        config.nats.access(config.nats.url.clone()).keys.check()?;
         if !missing.is_empty() {
             return Err(Failure::Usage(missing.join("\n")));
         }
@@ -128,9 +128,9 @@ async fn serve(config: &Config, journal: Arc<Journal>, buckets: &Buckets) -> Res
 async fn find_broker(config: &Config) -> Result<(Access, Option<broker::Broker>), Failure> {
     let url = &config.nats.url;
     if !url.as_str().is_empty() {
-        return Ok((config.access(url.clone()), None));
+        return Ok((config.nats.access(url.clone()), None));
     }
-    let usual = config.access(DEFAULT_NATS.into());
+    let usual = config.nats.access(DEFAULT_NATS.into());
     match lacuna_nats::connect_once(&usual).await {
         Ok(_) => return Ok((usual, None)),
         Err(ConnectError::Away { .. }) => {}

@@ -21,6 +21,7 @@ mod opening;
 mod payloads;
 mod removal;
 mod sessions;
+mod snapshots;
 mod summaries;
 mod tamper;
 mod verify;

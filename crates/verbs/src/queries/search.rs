@@ -1,9 +1,11 @@
 //! `search`, with its three verdicts.
 
 use lacuna_core::SessionKey;
-use lacuna_engine::{Among, Pattern, Searched};
+use lacuna_engine::{Among, Bounds, Pattern, Searched};
 use lacuna_wire::WireError;
-use lacuna_wire::session::{MatchBody, ScannedBody, SearchReply, SearchRequest, UnsearchableBody};
+use lacuna_wire::session::{
+    MatchBody, NotReachedBody, ScannedBody, SearchReply, SearchRequest, UnsearchableBody,
+};
 
 use super::{evidence, expect_version, outcome_word};
 use crate::error::wire_error;
@@ -35,9 +37,11 @@ pub(super) fn answer(
         return Err(WireError::bad_request("limit is 0: ask for at least one match"));
     }
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let searched = inner.journal.search(key, &pattern, among, limit).map_err(wire_error)?;
+    let from = usize::try_from(request.from.unwrap_or(0)).unwrap_or(usize::MAX);
+    let bounds = Bounds { from, ..Bounds::places(limit) };
+    let searched = inner.journal.search(key, &pattern, among, bounds).map_err(wire_error)?;
     expect_version(&searched.state, request.expected_version)?;
-    reply(inner, &searched, max)
+    reply(inner, &searched, from, max)
 }
 
 fn pattern(request: &SearchRequest) -> Result<Pattern, WireError> {
@@ -58,9 +62,24 @@ fn pattern(request: &SearchRequest) -> Result<Pattern, WireError> {
     }
 }
 
-fn reply(inner: &Inner, searched: &Searched, max: usize) -> Result<Vec<u8>, WireError> {
+fn reply(
+    inner: &Inner,
+    searched: &Searched,
+    from: usize,
+    max: usize,
+) -> Result<Vec<u8>, WireError> {
     let state = &searched.state;
-    let verdict = match (searched.matches.is_empty(), searched.unsearchable.is_empty()) {
+    let passed_over = from.min(state.spans().len()) as u64;
+    let not_reached = searched.reached.map(|first| {
+        let rest = &state.spans()[first as usize..];
+        NotReachedBody {
+            first: state.span(first).id.to_string(),
+            spans: rest.len() as u64,
+            bytes: rest.iter().map(|span| span.bytes).sum(),
+        }
+    });
+    let all = searched.unsearchable.is_empty() && not_reached.is_none() && passed_over == 0;
+    let verdict = match (searched.matches.is_empty(), all) {
         (false, _) => "found",
         (true, true) => "absent",
         (true, false) => "inconclusive",
@@ -92,6 +111,9 @@ fn reply(inner: &Inner, searched: &Searched, max: usize) -> Result<Vec<u8>, Wire
         },
         unsearchable: Vec::new(),
         unsearchable_omitted: unsearchable.len() as u64,
+        not_reached,
+        passed_over,
+        next: searched.reached.map(u64::from),
         evidence: evidence(inner, state),
     };
     // What was found has two thirds of the message, what could not be searched the rest.

@@ -6,7 +6,7 @@ use lacuna_wire::session::{EntryBody, WindowReply, WindowRequest};
 use lacuna_wire::{WireError, cause_json};
 use serde_json::Value;
 
-use super::moment::{moment, time_of};
+use super::moment::moment;
 use super::{as_text, cause, evidence, expect_version, piece_too_large};
 use crate::error::wire_error;
 use crate::fit::{encode, encode_within, fitting, headroom};
@@ -24,13 +24,12 @@ pub(super) fn answer(
     }
     let current = inner.journal.state(key).map_err(wire_error)?;
     expect_version(&current, request.expected_version)?;
-    let (state, as_of) = match &request.at {
-        None => (current, None),
+    // A moment of the past is answered as it would have been then, to the last field.
+    let state = match &request.at {
+        None => current,
         Some(at) => {
             let until = moment(key, &current, at)?;
-            let state = inner.journal.state_until(key, until).map_err(wire_error)?;
-            let as_of = time_of(until, &state).to_string();
-            (state, Some(as_of))
+            inner.journal.state_until(key, until).map_err(wire_error)?
         }
     };
     let content = request.content.unwrap_or(true);
@@ -54,7 +53,6 @@ pub(super) fn answer(
         system: None,
         next: None,
         budget: state.budget().into(),
-        as_of,
         evidence: evidence(inner, &state),
     };
     match render {

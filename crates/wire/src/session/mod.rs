@@ -40,7 +40,9 @@ pub use open::{CloseReply, CloseRequest, OpenReply, OpenRequest};
 pub use prune::{PruneReplyBody, PruneRequest, PrunedBody};
 pub use receipt::{ReceiptReply, ReceiptRequest, receipt_name, receipt_number};
 pub use restore::{RestoreReply, RestoreRequest};
-pub use search::{MatchBody, ScannedBody, SearchReply, SearchRequest, UnsearchableBody};
+pub use search::{
+    MatchBody, NotReachedBody, ScannedBody, SearchReply, SearchRequest, UnsearchableBody,
+};
 pub use suggest::{CandidateBody, SuggestReply, SuggestRequest};
 pub use summarize::{
     ClaimBody, ClaimSourceBody, FallbackBody, FindingBody, OmittedBody, SummarizeReply,

@@ -21,6 +21,9 @@ request! {
         /// The most matches to give; 50 unless given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u64>,
+        /// Where to go on: the `next` of a search that did not reach all spans in time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<u64>,
     }
 }
 
@@ -28,7 +31,9 @@ request! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchReply {
     /// `found`; `absent`: every span was searched, and it is in none; or `inconclusive`: it was not
-    /// found, but some spans could not be searched.
+    /// found, but some spans could not be searched, or not by this search alone: `unsearchable`,
+    /// `not_reached` and `passed_over` say which. Of a summary its text is searched; its claims rest on
+    /// spans that are searched themselves.
     pub verdict: String,
     /// The places, in the order of recording.
     pub matches: Vec<MatchBody>,
@@ -42,8 +47,28 @@ pub struct SearchReply {
     /// Further ones, left out because the reply would not fit into one message.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub unsearchable_omitted: u64,
+    /// Set if the time was over before all spans were searched: those that were not reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_reached: Option<NotReachedBody>,
+    /// Spans before `from`, which this search has passed over.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub passed_over: u64,
+    /// Set with `not_reached`: ask again with this `from`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
     /// What the answer rests on.
     pub evidence: EvidenceBody,
+}
+
+/// The spans that a search has not reached: the last ones, in the order of recording.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NotReachedBody {
+    /// The first of them.
+    pub first: String,
+    /// How many they are.
+    pub spans: u64,
+    /// Bytes of their contents.
+    pub bytes: u64,
 }
 
 /// A place where it was found.

@@ -49,7 +49,8 @@ pub struct AtBody {
     pub receipt: Option<String>,
 }
 
-/// The window, as entries or rendered.
+/// The window, as entries or rendered. That of a moment is the very reply that was given then, but for
+/// what has been lost since.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WindowReply {
     /// The session's version.
@@ -72,9 +73,6 @@ pub struct WindowReply {
     pub next: Option<u64>,
     /// How full it is.
     pub budget: BudgetBody,
-    /// Set for a moment of the past: its time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub as_of: Option<String>,
     /// What the answer rests on.
     pub evidence: EvidenceBody,
 }
