@@ -84,8 +84,10 @@ fn a_session_goes_through_a_daemon_into_other_journals_and_stays_what_it_was() {
     for (cli, session) in [(&there, "again"), (&direct, "s")] {
         let again = export(cli, session, &path(folder.path(), "again.jsonl"));
         assert!(again == exported, "another file came out");
-        let window =
-            |cli: &Cli, session: &str| cli.done(&["window", "-s", session, "--no-content"]);
+        let window = |cli: &Cli, session: &str| {
+            let window = cli.done(&["window", "-s", session, "--no-content"]);
+            ["version", "entries", "budget"].map(|field| window[field].clone())
+        };
         assert_eq!(window(cli, session), window(&here, "s"));
         assert_eq!(cli.done(&["verify"])["faults"], json!([]));
         for span in ["plain", "large", "sum", "erased", "secret"] {
@@ -304,4 +306,40 @@ fn requests_to_providers_are_whole_and_of_any_moment() {
     assert_eq!(earlier["messages"].as_array().unwrap().len(), 2, "{earlier}");
     assert_eq!(cli.run(&["export", "-s", "s", "--at", "v3"]).code, 2);
     assert_eq!(cli.run(&["export", "-s", "nowhere"]).code, 4);
+}
+
+#[test]
+fn a_fork_goes_alone_and_takes_its_past_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let (here, there) = (path(folder.path(), "here"), path(folder.path(), "there"));
+    let cli = Cli::journal(&here);
+    let sample = path(folder.path(), "sample.json");
+    std::fs::write(&sample, r#"[{"role":"user","content":"hello"}]"#).unwrap();
+    cli.done(&["import", sample.to_str().unwrap(), "--session", "parent"]);
+    let put = |session: &str, id: &str| {
+        assert_eq!(cli.run_with(b"words", &["append", "-s", session, "--id", id]).code, 0);
+    };
+    put("parent", "shared");
+    cli.done(&["fork", "--from", "parent", "-s", "child"]);
+    put("parent", "apart");
+    put("child", "own");
+    cli.done(&["prune", "-s", "child", "shared"]);
+    cli.done(&["receipt", "-s", "child"]);
+    let exported = export(&cli, "child", &path(folder.path(), "child.jsonl"));
+    assert!(!exported.contains("apart"), "that is the parent's alone");
+    let other = Cli::journal(&there);
+    other.done(&["import", path(folder.path(), "child.jsonl").to_str().unwrap()]);
+    let again = export(&other, "child", &path(folder.path(), "again.jsonl"));
+    assert!(again == exported, "another file came out");
+    let entries = |cli: &Cli| cli.done(&["window", "-s", "child"])["entries"].clone();
+    assert_eq!(entries(&other), entries(&cli));
+    assert_eq!(other.done(&["sessions"])["sessions"], json!(["child"]));
+    for cli in [&cli, &other] {
+        assert_eq!(cli.done(&["verify"])["faults"], json!([]));
+    }
+    // What is erased there is not gone here, and the other way round.
+    other.done(&["erase", "-s", "child", "shared", "--reason", "asked"]);
+    assert_eq!(cli.run(&["expand", "-s", "child", "shared", "--raw"]).out, "words");
+    assert_eq!(other.run(&["expand", "-s", "child", "shared"]).code, 4);
+    assert_eq!(other.done(&["verify"])["faults"], json!([]));
 }
