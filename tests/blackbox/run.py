@@ -35,6 +35,7 @@ FILES = (
     "check_corpus",
     "check_contradictions",
     "check_histories",
+    "check_following",
     "check_records",
     "check_idempotency",
     "check_hostile",

@@ -16,6 +16,7 @@ mod demo;
 mod exits;
 mod story;
 mod summaries;
+mod tail;
 mod two_ways;
 
 mod bad_requests;
@@ -23,13 +24,23 @@ mod refused_starts;
 mod small_broker;
 
 mod away;
+mod example;
+mod following;
 mod interrupted;
 mod kill;
 mod terminate;
 
+mod feed;
+mod feed_bounds;
+mod feed_chaos;
+mod feed_faults;
+mod feed_said;
+
+mod feed_permissions;
 mod outside;
 mod permissions;
 mod scrub;
+mod secured;
 mod service;
 
 mod oracle;

@@ -1,6 +1,7 @@
 //! The broker's configuration that the project ships: a worker speaks as itself, in its tenant, with
 //! its verbs, and nothing else. Every attempt is made at a real server.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -44,16 +45,17 @@ fn users(config: &str) -> Vec<User> {
 }
 
 /// The broker with its tenants, and a daemon behind it.
-struct Tenants {
-    daemon: Daemon,
+pub(crate) struct Tenants {
+    pub(crate) daemon: Daemon,
     broker: Broker,
     users: Vec<User>,
     _folder: tempfile::TempDir,
 }
 
 /// A connection as one user, and what the server refused it.
-struct Member {
-    worker: Worker,
+pub(crate) struct Member {
+    pub(crate) worker: Worker,
+    principal: String,
     refusals: Arc<Mutex<Vec<String>>>,
 }
 
@@ -62,12 +64,18 @@ fn secret(variable: &str) -> String {
 }
 
 impl Tenants {
-    fn start(server: &Server) -> Self {
-        let config = repository().join("ops/nats/nats-server.conf");
-        let users = users(&std::fs::read_to_string(&config).unwrap());
+    pub(crate) fn start(server: &Server) -> Self {
+        Self::start_from(server, &repository().join("ops/nats/nats-server.conf"))
+    }
+
+    /// The same with another configuration of the same users.
+    pub(crate) fn start_from(server: &Server, config: &Path) -> Self {
+        let users = users(&std::fs::read_to_string(config).unwrap());
         assert!(users.len() >= 4, "{users:?}");
-        let environment = users.iter().map(|user| (user.password.clone(), secret(&user.password)));
-        let broker = Broker::start_from(server, &config, environment.collect());
+        // A user whose password stands there reads nothing from the environment.
+        let environment = users.iter().filter(|user| !user.password.is_empty());
+        let environment = environment.map(|user| (user.password.clone(), secret(&user.password)));
+        let broker = Broker::start_from(server, config, environment.collect());
         let daemon = users.iter().find(|user| user.publishes.is_empty()).unwrap();
         let url = broker.url_as(&daemon.name, &secret(&daemon.password));
         let folder = tempfile::tempdir().unwrap();
@@ -76,7 +84,7 @@ impl Tenants {
     }
 
     /// The user who may publish as this principal of this tenant, connected.
-    async fn member(&self, tenant: &str, principal: &str) -> Member {
+    pub(crate) async fn member(&self, tenant: &str, principal: &str) -> Member {
         let subject = format!("lacuna.v1.{tenant}.{principal}.");
         let user = self.users.iter().find(|user| user.publishes.contains(&subject));
         let user = user.unwrap_or_else(|| panic!("no user of {:?} may {subject}", self.users));
@@ -93,11 +101,24 @@ impl Tenants {
             .connect(self.broker.url())
             .await
             .unwrap();
-        Member { worker: Worker::on(nats, tenant, principal), refusals }
+        let worker = Worker::on(nats, tenant, principal);
+        Member { worker, principal: principal.to_owned(), refusals }
+    }
+
+    /// A connection as this user.
+    pub(crate) async fn enter(&self, user: &str, password: &str) -> async_nats::Client {
+        let options = ConnectOptions::with_user_and_password(user.to_owned(), password.to_owned());
+        options.connect(self.broker.url()).await.unwrap()
+    }
+
+    /// A connection as the daemon's user, who may do everything in its account.
+    pub(crate) async fn daemon_user(&self) -> async_nats::Client {
+        let daemon = self.users.iter().find(|user| user.publishes.is_empty()).unwrap();
+        self.enter(&daemon.name, &secret(&daemon.password)).await
     }
 
     /// How many events the journal has, as its officer sees it.
-    async fn events(&self) -> Value {
+    pub(crate) async fn events(&self) -> Value {
         let officer = self.member("acme", "officer").await;
         officer.worker.journal("head", json!({})).await["seq"].clone()
     }
@@ -105,13 +126,46 @@ impl Tenants {
 
 impl Member {
     /// Tries a subject; the server must refuse it, in so many words.
-    async fn may_not(&self, subject: &str, body: Value) {
+    pub(crate) async fn may_not(&self, subject: &str, body: Value) {
         self.refusals.lock().unwrap().clear();
-        let sent = self.worker.send(subject, body.to_string().into_bytes(), SILENCE).await;
-        assert!(sent.is_err(), "{subject} was answered: {sent:?}");
-        let refusals = self.refusals.lock().unwrap().join("\n");
+        let refused = async {
+            while self.refusals.lock().unwrap().is_empty() {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::select! {
+            sent = self.worker.send(subject, body.to_string().into_bytes(), SILENCE) => {
+                assert!(sent.is_err(), "{subject} was answered: {sent:?}");
+            }
+            // What the server refused it gave to nobody who could answer.
+            () = refused => {}
+        }
+        self.was_refused(subject);
+    }
+
+    /// Tries to listen; the server must refuse it. Gives what was subscribed to nevertheless.
+    pub(crate) async fn may_not_subscribe(&self, subject: &str) -> async_nats::Subscriber {
+        self.refusals.lock().unwrap().clear();
+        let subscriber = self.worker.nats.subscribe(subject.to_owned()).await.unwrap();
+        self.worker.nats.flush().await.unwrap();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        self.was_refused(subject);
+        subscriber
+    }
+
+    fn was_refused(&self, subject: &str) {
+        let refusals = self.refusals();
         let words = refusals.to_lowercase();
         assert!(words.contains("permissions violation"), "{subject}: {refusals:?}");
+    }
+
+    /// What the server refused, since something was last tried.
+    pub(crate) fn refusals(&self) -> String {
+        self.refusals.lock().unwrap().join("\n")
+    }
+
+    pub(crate) fn principal(&self) -> &str {
+        &self.principal
     }
 }
 
@@ -243,12 +297,7 @@ fn nobody_listens_in_or_answers_in_the_daemons_place() {
         let tenants = Tenants::start(server);
         let member = tenants.member("acme", "worker-1").await;
         for subject in ["lacuna.v1.acme.>", "lacuna.v1.*.*.session.*.*", "lacuna.>", ">"] {
-            member.refusals.lock().unwrap().clear();
-            let _subscription = member.worker.nats.subscribe(subject).await.unwrap();
-            member.worker.nats.flush().await.unwrap();
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            let refusals = member.refusals.lock().unwrap().join("\n").to_lowercase();
-            assert!(refusals.contains("permissions violation"), "{subject}: {refusals:?}");
+            drop(member.may_not_subscribe(subject).await);
         }
         // A reply that nobody asked for goes nowhere either.
         member.may_not("_INBOX.somebody.else", json!({})).await;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::rig::{Cli, House, current_server};
 
 /// Fields that differ between two journals that hold the same, whatever the way.
-const OF_THE_JOURNAL: [&str; 13] = [
+const OF_THE_JOURNAL: [&str; 14] = [
     "journal",
     "at",
     "recorded_at",
@@ -17,6 +17,7 @@ const OF_THE_JOURNAL: [&str; 13] = [
     "durable_until",
     "head",
     "hash",
+    "previous",
     "command_id",
     "dir",
     "set_at",
@@ -24,7 +25,7 @@ const OF_THE_JOURNAL: [&str; 13] = [
     "effective_now",
 ];
 /// Figures about a process: a daemon keeps running where a command opens and closes.
-const OF_THE_PROCESS: [&str; 13] = [
+const OF_THE_PROCESS: [&str; 14] = [
     "snapshots",
     "file_bytes",
     "commits",
@@ -39,6 +40,7 @@ const OF_THE_PROCESS: [&str; 13] = [
     "packs",
     // A journal that is opened directly has none.
     "scrub",
+    "feed",
 ];
 
 /// The reply without what differs between two journals that hold the same.

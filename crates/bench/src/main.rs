@@ -3,6 +3,7 @@
 
 mod broker;
 mod contract;
+mod feed;
 mod jetstream;
 mod lacuna;
 mod load;
@@ -74,6 +75,15 @@ enum Command {
         #[arg(long, default_value_t = 4_096)]
         span_bytes: usize,
     },
+    /// Publish the events of a journal that the broker has nothing of, then one at a time
+    Feed {
+        /// Spans recorded first
+        #[arg(long, default_value_t = 200_000)]
+        spans: usize,
+        /// The broker's program
+        #[arg(long, env = "LACUNA_NATS_SERVER", default_value = "nats-server")]
+        nats_server: PathBuf,
+    },
     /// Remove a tenth of many spans while appends go on, then nine tenths
     Retention {
         /// Spans recorded first
@@ -92,6 +102,9 @@ async fn main() -> Result<(), Failure> {
         Command::Past { events, moments } => return past::run(events, moments.max(1)),
         Command::Search { megabytes, span_bytes } => {
             return search::run(megabytes.max(1), span_bytes.max(1));
+        }
+        Command::Feed { spans, nats_server } => {
+            return feed::run(spans.max(1_000), &nats_server).await;
         }
         Command::Retention { spans, lie } => {
             return retention::run(spans.max(10_000), lie);

@@ -99,7 +99,7 @@ pub(crate) fn run(spans: usize, lie: Lie) -> Result<(), Failure> {
     Ok(())
 }
 
-fn fill(journal: &Journal, spans: usize, lie: Lie) -> Result<(), Failure> {
+pub(crate) fn fill(journal: &Journal, spans: usize, lie: Lie) -> Result<(), Failure> {
     const THREADS: usize = 8;
     let sessions = spans.div_ceil(SESSION);
     std::thread::scope(|scope| {
@@ -138,7 +138,7 @@ fn fill(journal: &Journal, spans: usize, lie: Lie) -> Result<(), Failure> {
     })
 }
 
-fn span(seed: u64, label: &str) -> NewSpan {
+pub(crate) fn span(seed: u64, label: &str) -> NewSpan {
     let text = crate::text::text(seed, SPAN_BYTES);
     NewSpan {
         id: None,
@@ -182,7 +182,7 @@ fn unlimited_run(journal: &Journal) -> Result<(u64, u64), Failure> {
     Ok((tally.removed_spans, tally.removed_bytes))
 }
 
-fn send(journal: &Journal, session: &str, command: Command) -> Result<(), Failure> {
+pub(crate) fn send(journal: &Journal, session: &str, command: Command) -> Result<(), Failure> {
     journal.execute(Request {
         session: SessionKey { tenant: "bench".parse()?, session: session.parse()? },
         principal: "bench".parse()?,
@@ -255,6 +255,6 @@ fn written_bytes() -> Result<u64, Failure> {
     Ok(line.ok_or("the system does not count what is written")?.trim().parse()?)
 }
 
-fn say(line: &str) {
+pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }

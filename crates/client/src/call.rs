@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone)]
 pub struct Client {
     nats: async_nats::Client,
-    tenant: String,
+    pub(crate) tenant: String,
     principal: String,
     patience: Duration,
 }
@@ -33,7 +33,8 @@ pub struct Session {
 }
 
 impl Client {
-    /// Connects to a broker; user and password may stand in the URL.
+    /// Connects to a broker; user and password may stand in the URL. For keys and certificates make the
+    /// connection with `async-nats` and hand it to [`Client::new`].
     pub async fn connect(url: &str, tenant: &str, principal: &str) -> Result<Self, ClientError> {
         let address: async_nats::ServerAddr =
             url.parse().map_err(|error| ClientError::Connect(format!("{error}")))?;

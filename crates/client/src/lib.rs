@@ -1,4 +1,5 @@
-//! The client for workers: typed verbs over NATS, safe retries, contents of any size.
+//! The client for workers: typed verbs over NATS, safe retries, contents of any size, events without
+//! gaps.
 //!
 //! ```no_run
 //! # async fn f() -> Result<(), lacuna_client::ClientError> {
@@ -11,15 +12,21 @@
 //!     .expand(&ExpandRequest { handle: Some("block_7@9f3a01c2".into()), ..Default::default() })
 //!     .await?;
 //! println!("{}", answer.outcome);
-//! # Ok(())
+//! let mut events = session.subscribe(1).await?;
+//! loop {
+//!     let event = events.next().await?;
+//!     println!("{} {}", event.seq, event.kind);
+//! }
 //! # }
 //! ```
 
 mod call;
 mod error;
+mod follow;
 mod upload;
 mod verbs;
 
 pub use call::{Client, Session};
 pub use error::ClientError;
+pub use follow::Events;
 pub use lacuna_wire::{Code, EventBody, WireError, journal, session};

@@ -109,11 +109,13 @@ impl NameSeeker {
         Self { seeker: memchr::memmem::Finder::new(&stored).into_owned() }
     }
 
-    /// Whether an event may name it; one that settles a contradiction always may, it names no spans.
+    /// Whether an event may name it; one that settles a contradiction or begins a fork always may, it names
+    /// no spans.
     pub fn may_be_in(&self, stored: &[u8]) -> bool {
         let kind = stored.get(2..4).map(|kind| u16::from_le_bytes([kind[0], kind[1]]));
-        let settles = kind == Some(registry::CONTRADICTION_RESOLVED.number);
-        settles || stored.get(HEADER..).is_some_and(|body| self.seeker.find(body).is_some())
+        let nameless = [&registry::CONTRADICTION_RESOLVED, &registry::SESSION_FORKED];
+        let nameless = nameless.iter().any(|nameless| kind == Some(nameless.number));
+        nameless || stored.get(HEADER..).is_some_and(|body| self.seeker.find(body).is_some())
     }
 }
 

@@ -12,11 +12,12 @@ use lacuna_core::{
     Command, CommandStamp, Limits, Principal, Purpose, Recorded, Refusal, Reply, SessionKey,
     SessionNo, SessionState, SpanId, Tenant, Timestamp,
 };
-use lacuna_store::{BackupReport, Head, Store, StoreError, VerifyOptions, VerifyReport};
+use lacuna_store::{BackupReport, Head, Store, StoreError, VerifyOptions, VerifyReport, Walked};
 
 use crate::again::Again;
 use crate::examine::Examining;
 use crate::external::Stores;
+use crate::follow::Names;
 use crate::intake::Intake;
 use crate::questions::damage_report;
 use crate::reader::Reader;
@@ -36,6 +37,7 @@ pub struct Journal {
     pub(crate) clock: Clock,
     pub(crate) limits: Limits,
     pub(crate) run_limit: RunLimit,
+    pub(crate) names: Names,
     /// Held while a removal is in the making: it rests on the packs as they are.
     pub(crate) removing: parking_lot::Mutex<()>,
     /// Whether it is being closed: a run stops at its next step.
@@ -111,6 +113,7 @@ impl Journal {
             clock,
             limits,
             run_limit,
+            names: Names::new(),
             removing: parking_lot::Mutex::new(()),
             closing: AtomicBool::new(false),
             running: parking_lot::Mutex::new(HashSet::new()),
@@ -221,9 +224,21 @@ impl Journal {
         Ok(self.store.history(number, from_version, limit)?)
     }
 
-    /// The name of the session of this number; none if there is none.
-    pub fn session_name(&self, session: SessionNo) -> Result<Option<SessionKey>, EngineError> {
-        Ok(self.store.session_name(session)?)
+    /// The events of the commit that holds this seq, from there on; else of the next one. None where the
+    /// journal has ended. Reading again from [`Walked::next`] goes through all of it, in order.
+    pub fn events_from(&self, seq: u64) -> Result<Option<Walked>, EngineError> {
+        Ok(self.store.walk(seq)?)
+    }
+
+    /// The name of the session of this number.
+    pub fn session_key(&self, session: SessionNo) -> Result<Option<SessionKey>, EngineError> {
+        Ok(self.store.session_key(session)?)
+    }
+
+    /// Has `told` called behind every commit, on the writer's thread, which it must not keep waiting. Only
+    /// the first one who asks is told.
+    pub fn on_commit(&self, told: impl Fn() + Send + Sync + 'static) {
+        drop(self.counters.told.set(Box::new(told)));
     }
 
     /// The names of a tenant's sessions behind `after`, in order, at most `limit`.

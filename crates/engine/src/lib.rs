@@ -22,6 +22,7 @@ mod answers;
 mod reader;
 
 mod diff;
+mod follow;
 mod journal;
 mod past;
 mod questions;
@@ -34,9 +35,10 @@ pub use clock::{Clock, system_clock};
 pub use diff::{Change, Stood};
 pub use error::EngineError;
 pub use external::{Ask, ExternalStore, FolderStore, Found, Stores, Through, Unread};
+pub use follow::TenantEvents;
 pub use journal::{Closed, Journal};
 pub use lacuna_store::{
-    BackupReport, Fault, Head, Moment, StoreError, VerifyOptions, VerifyReport,
+    BackupReport, Fault, Head, Moment, StoreError, VerifyOptions, VerifyReport, Walked, step_taken,
 };
 pub use options::Options;
 pub use past::Then;

@@ -1,14 +1,19 @@
 //! Figures about a running journal.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use lacuna_store::StoreStats;
 
 use crate::ScrubStats;
 
-/// What the writer counts.
-#[derive(Debug, Default)]
+/// Who wants to know that something was committed.
+pub(crate) type Told = Box<dyn Fn() + Send + Sync>;
+
+/// What the writer counts, and whom it tells.
+#[derive(Default)]
 pub(crate) struct Counters {
+    pub(crate) told: OnceLock<Told>,
     commits: AtomicU64,
     commands: AtomicU64,
     events: AtomicU64,
@@ -19,6 +24,9 @@ impl Counters {
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.commands.fetch_add(commands as u64, Ordering::Relaxed);
         self.events.fetch_add(events, Ordering::Relaxed);
+        if let Some(told) = self.told.get() {
+            told();
+        }
     }
 
     pub(crate) fn read(&self) -> (u64, u64, u64) {

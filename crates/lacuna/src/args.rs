@@ -1,5 +1,6 @@
 //! The command line's grammar.
 
+mod broker;
 mod lineage;
 mod retention;
 
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::broker::Broker;
 pub(crate) use self::lineage::{Fork, Receipt};
 pub(crate) use self::retention::{
     Erase, Evaluate, Hold, Ledger, Plan, Policy, PolicySet, Release, Run,
@@ -26,12 +28,8 @@ pub(crate) struct Args {
 /// Where to, and as whom.
 #[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct Global {
-    /// Broker that the daemon is on
-    #[arg(long, global = true, env = "LACUNA_NATS", value_name = "URL", hide_env_values = true)]
-    pub(crate) nats: Option<String>,
-    /// Credentials file for the broker
-    #[arg(long, global = true, env = "LACUNA_CREDS", value_name = "FILE")]
-    pub(crate) creds: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) broker: Broker,
     /// Open this journal directly, without broker or daemon
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) journal: Option<PathBuf>,
@@ -85,6 +83,8 @@ pub(crate) enum Command {
     Tombstones(Tombstones),
     /// The session's events
     History(History),
+    /// Follow events, one a line, as they are recorded: of a session with -s, else of the whole tenant
+    Tail(Tail),
     /// What happened to a span; of a summary also what it leaves out
     Explain(Explain),
     /// What is different between two moments, and what made it so
@@ -414,6 +414,16 @@ pub(crate) struct History {
     /// The most events to show
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Tail {
+    /// Begin at this seq of the journal; 1 is its beginning [default: what comes next]
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) from: Option<u64>,
+    /// Show events of this kind only, such as notice-given; may be given more than once
+    #[arg(long = "kind", value_name = "K")]
+    pub(crate) kinds: Vec<String>,
 }
 
 #[derive(Debug, ClapArgs)]

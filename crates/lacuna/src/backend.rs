@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use lacuna_client::Client;
 use lacuna_engine::{Journal, Options};
-use lacuna_nats::Access;
 use lacuna_verbs::{Call, Service, Settings};
 use lacuna_wire::Subject;
 use lacuna_wire::session::{
@@ -72,11 +71,7 @@ impl Backend {
             .enable_all()
             .build()
             .map_err(Failure::io("starting the runtime"))?;
-        let access = Access {
-            url: global.nats.clone().unwrap_or_else(|| DEFAULT_NATS.to_owned()),
-            credentials: global.creds.clone(),
-            name: format!("lacuna {}", global.principal),
-        };
+        let access = global.broker.access(&global.principal);
         let nats = runtime.block_on(lacuna_nats::connect_once(&access))?;
         let client = Client::new(nats, &global.tenant, &global.principal).with_patience(PATIENCE);
         Ok(Self {
@@ -84,6 +79,14 @@ impl Backend {
             principal: global.principal.clone(),
             way: Way::Nats { runtime, client: Box::new(client) },
         })
+    }
+
+    /// The client of a daemon on a broker, with the runtime that it runs on.
+    pub(crate) fn broker(&self) -> Option<(&Runtime, &Client)> {
+        match &self.way {
+            Way::Nats { runtime, client } => Some((runtime, client)),
+            Way::Journal { .. } => None,
+        }
     }
 
     /// Calls a session verb and gives the reply's body.

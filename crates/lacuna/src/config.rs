@@ -7,7 +7,7 @@ use std::time::Duration;
 use lacuna_core::Limits;
 use lacuna_core::retention::Period;
 use lacuna_engine::{Options, RunLimit, ScrubOptions};
-use lacuna_nats::Bounds;
+use lacuna_nats::{Access, Bounds, BrokerUrl, FeedOptions, Keys};
 use lacuna_verbs::Settings;
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -34,6 +34,7 @@ pub(crate) struct Config {
     stores: BTreeMap<String, StoreConfig>,
     probe: ProbeConfig,
     scrub: ScrubConfig,
+    feed: FeedConfig,
     stop: StopConfig,
     pub(crate) log: LogConfig,
 }
@@ -49,8 +50,13 @@ pub(crate) struct JournalConfig {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NatsConfig {
-    pub(crate) url: String,
-    pub(crate) credentials: PathBuf,
+    pub(crate) url: BrokerUrl,
+    credentials: PathBuf,
+    nkey: PathBuf,
+    tls_ca: PathBuf,
+    tls_cert: PathBuf,
+    tls_key: PathBuf,
+    tls_first: bool,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -113,6 +119,14 @@ struct ScrubConfig {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
+struct FeedConfig {
+    #[serde(deserialize_with = "period")]
+    max_age: Period,
+    max_mib: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct StopConfig {
     deadline_seconds: u64,
 }
@@ -151,11 +165,28 @@ impl Config {
         if let Some(dir) = &global.journal {
             set("journal", "dir", dir.display().to_string());
         }
-        if let Some(url) = &global.nats {
-            set("nats", "url", url.clone());
+        let broker = &global.broker;
+        if let Some(url) = &broker.nats {
+            set("nats", "url", url.as_str().to_owned());
         }
-        if let Some(creds) = &global.creds {
-            set("nats", "credentials", creds.display().to_string());
+        // Of two ways to be known the one on the command line counts.
+        if broker.creds.is_some() || broker.nkey.is_some() {
+            set("nats", "credentials", String::new());
+            set("nats", "nkey", String::new());
+        }
+        for (key, path) in [
+            ("credentials", &broker.creds),
+            ("nkey", &broker.nkey),
+            ("tls_ca", &broker.tls_ca),
+            ("tls_cert", &broker.tls_cert),
+            ("tls_key", &broker.tls_key),
+        ] {
+            if let Some(path) = path {
+                set("nats", key, path.display().to_string());
+            }
+        }
+        if let (true, Some(Value::Table(nats))) = (broker.tls_first, table.get_mut("nats")) {
+            nats.insert("tls_first".into(), true.into());
         }
         let text = toml::to_string(&table).map_err(|error| Failure::Other(error.to_string()))?;
         let config: Self = table.try_into().map_err(|error: toml::de::Error| {
@@ -194,6 +225,15 @@ impl Config {
         if self.limits.span_mib == 0 || self.limits.span_mib > MAX_SPAN_MIB {
             return Err(Failure::Usage(format!("limits.span_mib must be 1 to {MAX_SPAN_MIB}")));
         }
+        const MAX_FEED_MIB: u64 = 1 << 30;
+        if self.feed.max_mib == 0 || self.feed.max_mib > MAX_FEED_MIB {
+            return Err(Failure::Usage(format!("feed.max_mib must be 1 to {MAX_FEED_MIB}")));
+        }
+        // The broker takes no shorter one, and no longer one.
+        const AGES: std::ops::RangeInclusive<u64> = 1_000..=36_500 * 86_400_000;
+        if !AGES.contains(&self.feed.max_age.0) {
+            return Err(Failure::Usage("feed.max_age must be 1s to 36500d".into()));
+        }
         self.scrub()?;
         self.stores().check()
     }
@@ -212,6 +252,21 @@ impl Config {
         let bytes_per_second = self.scrub.bytes_per_second;
         let every = Duration::from_millis(every.0);
         Ok((bytes_per_second > 0).then_some(ScrubOptions { bytes_per_second, every }))
+    }
+
+    /// How a broker is entered, the configured one or the usual one at this URL.
+    pub(crate) fn access(&self, url: BrokerUrl) -> Access {
+        let file = |path: &PathBuf| (!path.as_os_str().is_empty()).then(|| path.clone());
+        let nats = &self.nats;
+        let keys = Keys {
+            credentials: file(&nats.credentials),
+            nkey: file(&nats.nkey),
+            tls_ca: file(&nats.tls_ca),
+            tls_cert: file(&nats.tls_cert),
+            tls_key: file(&nats.tls_key),
+            tls_first: nats.tls_first,
+        };
+        Access { url, keys, name: "lacuna".to_owned() }
     }
 
     /// The external stores.
@@ -275,6 +330,15 @@ impl Config {
         }
     }
 
+    /// How the feed is kept.
+    pub(crate) fn feed(&self) -> FeedOptions {
+        FeedOptions {
+            max_age: Duration::from_millis(self.feed.max_age.0),
+            max_bytes: self.feed.max_mib << 20,
+            place: self.journal.dir.join("journal.feed"),
+        }
+    }
+
     /// How often policies run; zero: only when asked.
     pub(crate) fn retention_every(&self) -> Duration {
         Duration::from_millis(self.retention.every.0)
@@ -316,11 +380,11 @@ fn redact(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::Broker;
 
     fn global(nats: Option<&str>) -> Global {
         Global {
-            nats: nats.map(str::to_owned),
-            creds: None,
+            broker: Broker { nats: nats.map(BrokerUrl::from), ..Broker::default() },
             journal: None,
             tenant: "default".into(),
             principal: "cli".into(),
@@ -364,6 +428,8 @@ mod tests {
             ("[limits]\nspan_mib = 5000\n", "limits.span_mib"),
             ("[retention]\nevery = \"1y\"\n", "1y"),
             ("[retention]\nlimit_percent = 101\n", "retention.limit_percent"),
+            ("[feed]\nmax_age = \"0s\"\n", "feed.max_age"),
+            ("[feed]\nmax_mib = 0\n", "feed.max_mib"),
             ("writer = 3\n", "writer"),
             ("[probe]\ntimeout_ms = 0\n", "probe.timeout_ms"),
             ("[probe]\ntimeout_ms = 61000\n", "probe.timeout_ms"),
@@ -413,10 +479,33 @@ mod tests {
     }
 
     #[test]
+    fn the_way_into_the_broker_is_that_of_the_file_unless_flags_say_otherwise() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let text = "[nats]\ncredentials = \"a.creds\"\ntls_ca = \"ca.pem\"\ntls_first = true\n";
+        std::fs::write(file.path(), text).unwrap();
+        let keys = |broker: Broker| {
+            let global = Global { broker, ..global(None) };
+            let (config, _) = Config::load(Some(file.path()), &global).unwrap();
+            config.access(config.nats.url.clone()).keys
+        };
+        let of_the_file = Keys {
+            credentials: Some("a.creds".into()),
+            tls_ca: Some("ca.pem".into()),
+            tls_first: true,
+            ..Keys::default()
+        };
+        assert_eq!(keys(Broker::default()), of_the_file);
+        let (nkey, tls_ca) = (Some(PathBuf::from("u.nk")), Some(PathBuf::from("other.pem")));
+        let flags = Broker { nkey: nkey.clone(), tls_ca: tls_ca.clone(), ..Broker::default() };
+        assert_eq!(keys(flags), Keys { credentials: None, nkey, tls_ca, ..of_the_file });
+    }
+
+    #[test]
     fn a_dump_hides_secrets() {
         let url = Some("nats://me:secret@host:4222");
         let (config, dump) = Config::load(None, &global(url)).unwrap();
-        assert_eq!(config.nats.url, "nats://me:secret@host:4222");
+        assert_eq!(config.nats.url.as_str(), "nats://me:secret@host:4222");
+        assert!(!format!("{config:?}").contains("secret"), "{config:?}");
         assert!(dump.contains("nats://***@host:4222"), "{dump}");
         assert!(!dump.contains("secret"), "{dump}");
     }

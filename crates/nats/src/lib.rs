@@ -1,12 +1,16 @@
 //! Lacuna on NATS: the connection, the service and its endpoints.
 
+mod access;
 mod bucket;
 mod connect;
+mod feed;
 mod micro;
 mod replies;
 mod service;
 
+pub use access::{Access, BrokerUrl, Keys};
 pub use async_nats::Client;
 pub use bucket::{BucketStore, Buckets};
-pub use connect::{Access, ConnectError, connect, connect_once};
+pub use connect::{ConnectError, connect, connect_once};
+pub use feed::{Announcement, Announcer, FeedOptions, RelayHandle, relay};
 pub use service::{Bounds, Serving, serve};

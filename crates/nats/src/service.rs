@@ -129,6 +129,14 @@ async fn in_force(client: &Client) -> Result<(), async_nats::Error> {
     }
 }
 
+/// The most bytes of one reply, or of anything else that is sent.
+pub(crate) fn max_reply(client: &Client) -> usize {
+    match client.server_info().max_payload {
+        0 => DEFAULT_MAX_PAYLOAD - REPLY_MARGIN,
+        max => max.saturating_sub(REPLY_MARGIN),
+    }
+}
+
 struct Intake {
     client: Client,
     service: Service,
@@ -211,7 +219,8 @@ impl Intake {
             let message = "too many requests are in flight: try again in a moment";
             return pending.answer(failure(WireError::new(Code::Overloaded, message)));
         }
-        let call = Call { subject: &subject, body: &message.payload, max_reply: self.max_reply() };
+        let call =
+            Call { subject: &subject, body: &message.payload, max_reply: max_reply(&self.client) };
         let job = self.service.call(call, Box::new(move |answer| pending.answer(answer)));
         let Some(Job { acts, slow, run }) = job else { return };
         if silent && !acts {
@@ -233,12 +242,5 @@ impl Intake {
                 tracing::error!(%error, "a question failed");
             }
         });
-    }
-
-    fn max_reply(&self) -> usize {
-        match self.client.server_info().max_payload {
-            0 => DEFAULT_MAX_PAYLOAD - REPLY_MARGIN,
-            max => max.saturating_sub(REPLY_MARGIN),
-        }
     }
 }

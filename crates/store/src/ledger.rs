@@ -105,11 +105,6 @@ impl Store {
         })
     }
 
-    /// The name of a session.
-    pub fn session_name(&self, session: SessionNo) -> Result<Option<SessionKey>, StoreError> {
-        defensively(|| opened(&self.db.begin_read()?, session))
-    }
-
     /// The tenants that have a session of this name, in order.
     pub fn tenants_with(&self, session: &str) -> Result<Vec<String>, StoreError> {
         defensively(|| {
@@ -136,7 +131,10 @@ fn event_of(block: &Block, seq: u64) -> Result<Recorded, StoreError> {
 }
 
 /// What the event says that opened a session: its number is where that stands.
-fn opened(read: &ReadTransaction, session: SessionNo) -> Result<Option<SessionKey>, StoreError> {
+pub(crate) fn opened(
+    read: &ReadTransaction,
+    session: SessionNo,
+) -> Result<Option<SessionKey>, StoreError> {
     let events = read.open_table(EVENTS)?;
     let Some(row) = events.range(..=session.0)?.next_back() else { return Ok(None) };
     let block = Block::open(row?.1.value())?;

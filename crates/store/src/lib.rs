@@ -42,7 +42,7 @@ pub use removal::{KeysDestroyed, Removal};
 pub use sessions::Moment;
 pub use snapshots::{Anchors, Snapshot};
 pub use stats::StoreStats;
-pub use steps::{CRASH_AT, STEPS, at_each_step, step_taken};
+pub use steps::{CRASH_AT, FEED_STEPS, STEPS, at_each_step, step_taken};
 pub use tables::FORMAT;
 pub use verify::{Fault, VerifyOptions, VerifyReport};
 pub use walk::Walked;

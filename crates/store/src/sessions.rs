@@ -6,10 +6,11 @@ use lacuna_codec::{Block, NameSeeker, decode_event, peek_session, peek_version};
 use lacuna_core::{
     Digest, Event, Recorded, SessionKey, SessionNo, SessionState, SpanId, Timestamp,
 };
-use redb::ReadTransaction;
+use redb::{ReadTransaction, ReadableTable as _};
 
 use crate::StoreError;
 use crate::forks::{self, Part};
+use crate::ledger;
 use crate::open::{Store, defensively};
 use crate::snapshots::{Anchors, nearest};
 use crate::tables::{EVENTS, SESSION_BLOCKS, SESSIONS};
@@ -56,6 +57,28 @@ impl Store {
         defensively(|| {
             let names = self.db.begin_read()?.open_table(SESSIONS)?;
             Ok(names.get(key.to_string().as_str())?.map(|value| SessionNo(value.value())))
+        })
+    }
+
+    /// The name of the session of this number. Where the event that opened it cannot be read, every name is
+    /// looked through.
+    pub fn session_key(&self, session: SessionNo) -> Result<Option<SessionKey>, StoreError> {
+        match defensively(|| ledger::opened(&self.db.begin_read()?, session)) {
+            Ok(Some(key)) => return Ok(Some(key)),
+            Ok(None) | Err(StoreError::Damaged(_)) => {}
+            Err(error) => return Err(error),
+        }
+        defensively(|| {
+            let names = self.db.begin_read()?.open_table(SESSIONS)?;
+            for entry in names.iter()? {
+                let (name, number) = entry?;
+                if number.value() == session.0 {
+                    let (tenant, session) = name.value().split_once('/').unwrap_or_default();
+                    let key = tenant.parse().ok().zip(session.parse().ok());
+                    return Ok(key.map(|(tenant, session)| SessionKey { tenant, session }));
+                }
+            }
+            Ok(None)
         })
     }
 

@@ -1,5 +1,6 @@
-//! The steps of removing payloads, by name, for tests: each can be made the last of the process, or be
-//! answered by something else that happens just then. Only builds with debug assertions look.
+//! The steps of removing payloads and of publishing events, by name, for tests: each can be made the last
+//! of the process, or be answered by something else that happens just then. Only builds with debug
+//! assertions look.
 
 use std::cell::RefCell;
 use std::sync::OnceLock;
@@ -9,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// `removal-committed`, or `removal-committed:3` for the third time.
 pub const CRASH_AT: &str = "LACUNA_CRASH_AT";
 
-/// Every step, in the order in which a run takes them.
+/// Every step of a removal, in the order in which a run takes them.
 pub const STEPS: &[&str] = &[
     "run-opened",
     "notice-given",
@@ -21,6 +22,10 @@ pub const STEPS: &[&str] = &[
     "punctures-cleared",
     "run-closed",
 ];
+
+/// Every step of publishing events, in the order in which each is taken: read from the journal, sent to
+/// the broker, acknowledged by it, and the place written down.
+pub const FEED_STEPS: &[&str] = &["feed-read", "feed-sent", "feed-acked", "feed-placed"];
 
 type Hook = Box<dyn FnMut(&'static str)>;
 
@@ -41,7 +46,7 @@ pub fn step_taken(name: &'static str) {
     if !cfg!(debug_assertions) {
         return;
     }
-    debug_assert!(STEPS.contains(&name), "{name} is not listed");
+    debug_assert!(STEPS.contains(&name) || FEED_STEPS.contains(&name), "{name} is not listed");
     // Taken out while it runs: what it does may take steps, too.
     if let Some(mut hook) = HOOK.take() {
         hook(name);

@@ -25,23 +25,25 @@ impl Store {
     /// journal has ended.
     pub fn walk(&self, from: u64) -> Result<Option<Walked>, StoreError> {
         defensively(|| {
+            // Looked at before the rows are: what is committed meanwhile is none of this walk.
+            let last = self.head().seq;
             let events = self.db.begin_read()?.open_table(EVENTS)?;
             let begin = events.range(..=from)?.next_back().transpose()?;
             let begin = begin.map_or(from, |(key, _)| key.value());
-            let mut rows = events.range(begin..)?;
+            let mut rows = events.range(begin..)?.peekable();
             while let Some(row) = rows.next().transpose()? {
-                let (first, stored) = (row.0.value(), row.1.value().to_vec());
-                // Of a block that cannot be read only the next one tells where it ends.
-                let behind = match rows.next().transpose()? {
-                    Some((key, _)) => key.value(),
-                    None => self.head().seq.max(first) + 1,
+                let (first, block) = (row.0.value(), Block::open(row.1.value()));
+                let behind = match (&block, rows.peek()) {
+                    (Ok(block), _) => block.end(),
+                    // Of a block that cannot be read only the next one tells where it ends.
+                    (Err(_), Some(Ok((next, _)))) => next.value(),
+                    (Err(_), _) => last.max(first) + 1,
                 };
                 if behind <= from {
-                    rows = events.range(behind..)?;
                     continue;
                 }
                 let (mut found, mut damaged) = (Vec::new(), None::<String>);
-                match Block::open(&stored) {
+                match block {
                     Err(error) => damaged = Some(error.to_string()),
                     Ok(block) => {
                         for recorded in block.events() {

@@ -2,16 +2,18 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use lacuna_core::Tenant;
 use lacuna_engine::{ScrubStats, VerifyOptions};
 use lacuna_wire::journal::{
-    BackupReply, BackupRequest, CheckedBody, FaultBody, HeadReply, ScrubBody, SessionsReply,
-    SessionsRequest, StatsReply, VerifyReply, VerifyRequest,
+    BackupReply, BackupRequest, CheckedBody, EventRef, EventsReply, EventsRequest, FaultBody,
+    HeadReply, ScrubBody, SessionsReply, SessionsRequest, StatsReply, VerifyReply, VerifyRequest,
 };
-use lacuna_wire::{Code, Empty, WireError, parse};
+use lacuna_wire::{Code, Empty, EventBody, WireError, event_body, parse};
 
 use crate::call::Call;
 use crate::error::wire_error;
-use crate::fit::{encode, encode_within};
+use crate::fit::{encode, encode_within, fit_events};
+use crate::queries::does_not_follow;
 use crate::settings::Settings;
 use crate::work::{Inner, Work};
 
@@ -32,6 +34,11 @@ pub(crate) fn begin(call: &Call<'_>) -> Result<Work, WireError> {
         "stats" => {
             let Empty {} = parse(call.body)?;
             Box::new(stats)
+        }
+        "events" => {
+            let request: EventsRequest = parse(call.body)?;
+            let tenant = call.subject.tenant.clone();
+            Box::new(move |inner| events(inner, &tenant, &request, max))
         }
         "sessions" => {
             let request: SessionsRequest = parse(call.body)?;
@@ -59,6 +66,41 @@ fn head(inner: &Inner) -> Result<Vec<u8>, WireError> {
         head: head.block.to_string(),
         recorded_at: head.at.to_string(),
     })
+}
+
+fn events(
+    inner: &Inner,
+    tenant: &Tenant,
+    request: &EventsRequest,
+    max: usize,
+) -> Result<Vec<u8>, WireError> {
+    let limit = request.limit.unwrap_or(PAGE).min(PAGE);
+    if limit == 0 {
+        return Err(WireError::bad_request("limit is 0: ask for at least one event"));
+    }
+    let read = |from: u64, limit: u64| {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        inner.journal.tenant_events(tenant, from, limit).map_err(wire_error)
+    };
+    if let Some(EventRef { seq, hash }) = &request.follows {
+        let held = read(*seq, 1)?.events;
+        let held = held
+            .first()
+            .is_some_and(|(_, event)| event.seq == *seq && event.hash.to_string() == *hash);
+        if !held {
+            return Err(does_not_follow(&format!("seq {seq}")));
+        }
+    }
+    let page = read(request.from.unwrap_or(1), limit)?;
+    let body = |(key, event): &(_, _)| event_body(inner.journal.id(), key, event);
+    let mut events: Vec<EventBody> = page.events.iter().map(body).collect();
+    let read = events.len();
+    fit_events(&mut events, max)?;
+    let (next, more) = match events.last() {
+        Some(last) if events.len() < read => (last.seq + 1, true),
+        _ => (page.next, page.more),
+    };
+    encode_within(&EventsReply { events, next, more }, max)
 }
 
 fn verify(inner: &Inner, request: &VerifyRequest, max: usize) -> Result<Vec<u8>, WireError> {
@@ -114,6 +156,7 @@ fn stats(inner: &Inner) -> Result<Vec<u8>, WireError> {
         uploads: inner.uploads.open_now() as u64,
         uptime_seconds: inner.started.elapsed().as_secs(),
         scrub: stats.scrub.as_ref().map(scrub),
+        feed: inner.feed.get().map(|feed| feed()),
     })
 }
 

@@ -21,5 +21,6 @@ mod retention;
 mod service;
 
 pub use call::{Answer, Call, Job, Responder};
+pub use fit::{longest_event, shorten};
 pub use service::Service;
 pub use settings::Settings;

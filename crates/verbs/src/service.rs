@@ -1,10 +1,11 @@
 //! Dispatch: which verb, which kind of work.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use lacuna_core::{Refusal, SessionKey};
 use lacuna_engine::Journal;
+use lacuna_wire::journal::FeedBody;
 use lacuna_wire::session::PutOpenRequest;
 use lacuna_wire::{Code, Group, Subject, Target, WireError, find, parse, verbs};
 
@@ -30,6 +31,7 @@ impl Service {
             uploads,
             readings: Readings::new(),
             started: Instant::now(),
+            feed: OnceLock::new(),
             backing_up: Default::default(),
         }))
     }
@@ -37,6 +39,11 @@ impl Service {
     /// The journal.
     pub fn journal(&self) -> &Arc<Journal> {
         &self.0.journal
+    }
+
+    /// Names who tells how far the feed is: `stats` asks, and reports none until then.
+    pub fn tells_feed(&self, feed: impl Fn() -> FeedBody + Send + Sync + 'static) {
+        drop(self.0.feed.set(Box::new(feed)));
     }
 
     /// Begins to carry a request out. Commands are on their way to the writer when this returns, in

@@ -1,10 +1,11 @@
 //! What verbs work on, and the kinds of work that they make.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use lacuna_engine::Journal;
 use lacuna_wire::WireError;
+use lacuna_wire::journal::FeedBody;
 
 use crate::call::Responder;
 use crate::readings::Readings;
@@ -18,10 +19,14 @@ pub(crate) struct Inner {
     pub(crate) uploads: Uploads,
     pub(crate) readings: Readings,
     pub(crate) started: Instant,
+    /// How far the feed is, where there is one.
+    pub(crate) feed: OnceLock<Feed>,
     /// Held while a backup is made: one at a time.
     pub(crate) backing_up: parking_lot::Mutex<()>,
 }
 
+/// Tells how far the feed is.
+pub(crate) type Feed = Box<dyn Fn() -> FeedBody + Send + Sync>;
 /// Hands a command to the writer.
 pub(crate) type Submit = Box<dyn FnOnce(&Inner, Responder) + Send>;
 /// Reads the journal and encodes the reply.

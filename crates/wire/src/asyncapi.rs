@@ -15,6 +15,16 @@ pub fn asyncapi() -> Value {
         channels.insert(id.clone(), channel(verb));
         operations.insert(id.clone(), operation(verb, &id));
     }
+    channels.insert("feed".into(), feed());
+    operations.insert(
+        "feed".into(),
+        json!({
+            "action": "send",
+            "summary": "every event of the journal, in order, on the stream LACUNA_EVENTS",
+            "channel": { "$ref": "#/channels/feed" },
+            "messages": [{ "$ref": "#/channels/feed/messages/event" }],
+        }),
+    );
     json!({
         "asyncapi": "3.0.0",
         "info": {
@@ -50,6 +60,20 @@ pub fn asyncapi() -> Value {
                 "event": { "payload": event_schema() },
             },
         },
+    })
+}
+
+/// The feed: see `feed.md` for what else stands on it.
+fn feed() -> Value {
+    let name = |description: &str| json!({ "description": description });
+    json!({
+        "address": "lacuna.v1.events.{tenant}.{session}.{kind}",
+        "parameters": {
+            "tenant": name("the session's tenant; `_journal` for what concerns the journal itself"),
+            "session": name("the session; the journal's id behind `_journal`"),
+            "kind": name("what happened, as in the event"),
+        },
+        "messages": { "event": { "$ref": "#/components/messages/event" } },
     })
 }
 

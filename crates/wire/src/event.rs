@@ -34,6 +34,9 @@ pub struct EventBody {
     pub kind: String,
     /// The hash of the event.
     pub hash: String,
+    /// The hash of the session's previous event; zeros for its first.
+    #[serde(default)]
+    pub previous: String,
     /// The fields of its kind.
     #[serde(flatten)]
     pub fields: Map<String, Value>,
@@ -52,6 +55,7 @@ pub fn event_body(journal: &str, key: &SessionKey, recorded: &Recorded) -> Event
         command_id: recorded.command.as_ref().map(|stamp| stamp.id.as_str().to_owned()),
         kind: recorded.event.kind().to_owned(),
         hash: recorded.hash.to_string(),
+        previous: recorded.previous.to_string(),
         fields: fields(recorded),
     }
 }

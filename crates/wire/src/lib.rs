@@ -12,6 +12,7 @@ pub mod retention;
 pub mod session;
 
 mod event;
+mod feed;
 mod verbs;
 
 mod asyncapi;
@@ -20,6 +21,10 @@ pub use asyncapi::asyncapi;
 pub use common::{BudgetBody, CheckBody, CostBody, Empty, EvidenceBody};
 pub use error::{Code, WireError};
 pub use event::{EventBody, cause_json, event_body};
+pub use feed::{
+    FEED_STREAM, FEED_SUBJECTS, JOURNAL_TENANT, MESSAGE_ID, MessageId, event_subject,
+    journal_subject,
+};
 pub use json::{MAX_DEPTH, fingerprint, parse};
 pub use subject::{Group, Subject, SubjectError, Target};
 pub use verbs::{JOURNAL_VERBS, RETENTION_VERBS, SESSION_VERBS, VerbSpec, find, verbs};

@@ -4,6 +4,8 @@ use std::fmt;
 
 use lacuna_core::{InvalidName, Principal, SessionName, Tenant};
 
+use crate::feed::JOURNAL_TENANT;
+
 /// The first tokens of every subject.
 const PREFIX: &str = "lacuna.v1";
 
@@ -57,6 +59,9 @@ pub enum SubjectError {
     /// `events` is the feed.
     #[error("`events` is not a tenant: it is the feed")]
     Events,
+    /// On the feed this name stands for the journal itself.
+    #[error("`_journal` is not a tenant: on the feed it stands for the journal itself")]
+    Journal,
 }
 
 impl Subject {
@@ -76,6 +81,9 @@ impl Subject {
         };
         if *tenant == "events" {
             return Err(SubjectError::Events);
+        }
+        if *tenant == JOURNAL_TENANT {
+            return Err(SubjectError::Journal);
         }
         Ok(Self {
             tenant: tenant.parse()?,
@@ -149,6 +157,7 @@ mod tests {
             "lacuna.v1.a.b.session.s",
             "lacuna.v1.a.b.session.s.t.open",
             "lacuna.v1.events.b.session.s.open",
+            "lacuna.v1._journal.b.session.s.open",
             "lacuna.v1.a b.c.session.s.open",
             "lacuna.v1.a.b.session.é.open",
             "lacuna.v1...session.s.open",

@@ -162,6 +162,11 @@ pub const JOURNAL_VERBS: &[VerbSpec] = &[
     verb::<Empty, j::HeadReply>(Journal, "head", "tells where the journal ends"),
     verb::<j::VerifyRequest, j::VerifyReply>(Journal, "verify", "verifies the journal"),
     verb::<Empty, j::StatsReply>(Journal, "stats", "tells figures about the daemon"),
+    verb::<j::EventsRequest, j::EventsReply>(
+        Journal,
+        "events",
+        "reads the events of all of the tenant's sessions",
+    ),
     verb::<j::SessionsRequest, j::SessionsReply>(Journal, "sessions", "lists sessions by name"),
     verb::<j::BackupRequest, j::BackupReply>(Journal, "backup", "copies the journal"),
 ];

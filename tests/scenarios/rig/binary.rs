@@ -47,6 +47,18 @@ fn build() -> PathBuf {
     binary
 }
 
+/// Takes out of a command's environment what would set something: whoever runs the tests may have it.
+pub(crate) fn without_settings(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        let told = name.to_string_lossy().into_owned();
+        if told == "RUST_LOG"
+            || (told.starts_with("LACUNA_") && !told.starts_with("LACUNA_NATS_SERVER"))
+        {
+            command.env_remove(name);
+        }
+    }
+}
+
 /// Runs a scenario once per broker release at hand; the log tells which one was on.
 pub(crate) fn with_each_broker(scenario: impl AsyncFn(&Server)) {
     let runtime =

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use super::repository;
@@ -99,6 +100,8 @@ pub(crate) struct Broker {
     config: PathBuf,
     environment: Vec<(String, String)>,
     port: u16,
+    /// Whether it says nothing before TLS.
+    silent: bool,
     child: Option<Child>,
 }
 
@@ -114,6 +117,14 @@ impl Broker {
         let config = folder.path().join("nats.conf");
         let text = format!("jetstream {{ store_dir: \"./store\" }}\n{lines}");
         std::fs::write(&config, text).unwrap();
+        Self::launch(server, folder, &config, Vec::new(), port)
+    }
+
+    /// Starts one without JetStream.
+    pub(crate) fn plain(server: &Server, port: u16) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let config = folder.path().join("nats.conf");
+        std::fs::write(&config, "# as it comes\n").unwrap();
         Self::launch(server, folder, &config, Vec::new(), port)
     }
 
@@ -136,7 +147,10 @@ impl Broker {
         port: u16,
     ) -> Self {
         let (server, config) = (server.clone(), config.to_owned());
-        let mut broker = Self { server, folder, config, environment, port, child: None };
+        let lines = std::fs::read_to_string(&config).unwrap();
+        let silent =
+            lines.lines().any(|line| !line.contains('#') && line.contains("handshake_first"));
+        let mut broker = Self { server, folder, config, environment, port, silent, child: None };
         broker.restart();
         broker
     }
@@ -159,6 +173,18 @@ impl Broker {
         }
     }
 
+    /// Stops it in its tracks, or lets it go on: its connections stay, and nobody answers.
+    pub(crate) fn freeze(&self, frozen: bool) {
+        let pid = self.child.as_ref().unwrap().id();
+        let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+        kill_process(pid, if frozen { Signal::STOP } else { Signal::CONT }).unwrap();
+    }
+
+    /// Where it stores streams. Only while it is stopped anything may be done there.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.folder.path().join("store")
+    }
+
     /// Starts it again, on the same port with the same store.
     pub(crate) fn restart(&mut self) {
         self.stop();
@@ -178,7 +204,7 @@ impl Broker {
             .unwrap();
         let child = self.child.insert(child);
         let until = Instant::now() + STARTING;
-        while !greets(self.port) {
+        while !greets(self.port, self.silent) {
             let ended = child.try_wait().unwrap();
             if ended.is_some() || Instant::now() > until {
                 let said = std::fs::read_to_string(&log).unwrap_or_default();
@@ -189,9 +215,12 @@ impl Broker {
     }
 }
 
-/// Whether a nats-server greets there: it sends INFO first.
-fn greets(port: u16) -> bool {
+/// Whether a nats-server greets there: it sends INFO first, unless it waits for TLS.
+fn greets(port: u16, silent: bool) -> bool {
     let Ok(stream) = TcpStream::connect(("127.0.0.1", port)) else { return false };
+    if silent {
+        return true;
+    }
     stream.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line).is_ok() && line.starts_with("INFO ")

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::binary::lacuna;
+use super::binary::{lacuna, without_settings};
 
 /// How long a command may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -54,10 +54,7 @@ impl Cli {
         let mut command = Command::new(lacuna());
         let began = Instant::now();
         command.args(arguments).args(&self.place);
-        for name in ["LACUNA_NATS", "LACUNA_CREDS", "LACUNA_JOURNAL", "LACUNA_SESSION", "RUST_LOG"]
-        {
-            command.env_remove(name);
-        }
+        without_settings(&mut command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let out = reader(child.stdout.take().unwrap());

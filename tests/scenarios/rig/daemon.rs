@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::binary::lacuna;
+use super::binary::{lacuna, without_settings};
 
 /// How long a daemon may take to start, or to stop once asked.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -42,12 +42,15 @@ impl Daemon {
 
     /// Starts one with these arguments, without waiting.
     pub(crate) fn spawn(journal: &Path, arguments: &[&str]) -> Self {
+        Self::spawn_with(journal, arguments, &[])
+    }
+
+    /// The same with these variables.
+    pub(crate) fn spawn_with(journal: &Path, arguments: &[&str], set: &[(&str, &str)]) -> Self {
         let mut command = Command::new(lacuna());
         command.arg("serve").arg("--journal").arg(journal).args(arguments);
-        for name in ["LACUNA_NATS", "LACUNA_CREDS", "LACUNA_JOURNAL", "LACUNA_SESSION", "RUST_LOG"]
-        {
-            command.env_remove(name);
-        }
+        without_settings(&mut command);
+        command.envs(set.iter().copied());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let log = Arc::<Log>::default();
@@ -98,6 +101,14 @@ impl Daemon {
     /// Whether it still runs.
     pub(crate) fn runs(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Memory that it holds now, in bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let text = std::fs::read_to_string(path).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.split_whitespace().next().unwrap().parse::<u64>().unwrap() << 10
     }
 
     /// `kill -9`.

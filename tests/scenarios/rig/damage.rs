@@ -9,11 +9,23 @@ use redb::{Database, ReadableTable as _, TableDefinition, WriteTransaction};
 const META: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("meta");
 const PAYLOADS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("payloads");
 
+const EVENTS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("events");
+
 fn edit(journal: &Path, edit: impl FnOnce(&WriteTransaction)) {
     let database = Database::open(journal.join("journal.redb")).unwrap();
     let write = database.begin_write().unwrap();
     edit(&write);
     write.commit().unwrap();
+}
+
+/// Flips one bit of the block of events that begins there.
+pub(crate) fn flip_a_byte_of_events(journal: &Path, first: u64) {
+    edit(journal, |write| {
+        let mut events = write.open_table(EVENTS).unwrap();
+        let mut block = events.get(first).unwrap().expect("a block begins there").value().to_vec();
+        *block.last_mut().unwrap() ^= 1;
+        events.insert(first, block.as_slice()).unwrap();
+    });
 }
 
 /// Flips one bit at the end of the first pack of payloads: a pack is there, and cannot be opened.

@@ -58,10 +58,15 @@ impl House {
 
     /// Starts a daemon on the journal, after the one before has ended.
     pub(crate) fn start_daemon(&mut self) {
+        self.start_daemon_with(&[]);
+    }
+
+    /// The same with these variables.
+    pub(crate) fn start_daemon_with(&mut self, set: &[(&str, &str)]) {
         assert!(self.daemon.is_none(), "one at a time");
         let (config, url) = (self.folder.path().join(CONFIG), self.broker.url());
         let arguments = ["--nats", &url, "--config", config.to_str().unwrap()];
-        let daemon = Daemon::spawn(&self.journal(), &arguments);
+        let daemon = Daemon::spawn_with(&self.journal(), &arguments, set);
         daemon.wait_until_ready();
         self.daemon = Some(daemon);
     }
@@ -74,6 +79,11 @@ impl House {
     /// Takes the daemon out, to end it otherwise.
     pub(crate) fn take_daemon(&mut self) -> Daemon {
         self.daemon.take().unwrap()
+    }
+
+    /// Gives back one that goes on.
+    pub(crate) fn give_daemon(&mut self, daemon: Daemon) {
+        assert!(self.daemon.replace(daemon).is_none(), "one at a time");
     }
 
     /// Stops the daemon cleanly and gives its log.

@@ -271,12 +271,12 @@ fn fold(log: &[Recorded]) -> SessionState {
     state
 }
 
-/// A state as text, without the index that serialisation leaves out as well. (JSON has no place
+/// A state as text, without what leads from names to spans, which serialisation leaves out as well. (JSON has no place
 /// for a map whose keys are no strings.)
 fn canonical(state: &SessionState) -> String {
     let text = format!("{state:?}");
-    let (kept, index) = text.split_once(", by_id: ").expect("the index is the last field");
-    assert!(!index.contains("}, "), "something stands behind the index: {index}");
+    let (kept, names) = text.split_once(", known: Known { ").expect("the names are the last field");
+    assert!(names.ends_with("} } }"), "something stands behind the names: {names}");
     kept.to_owned()
 }
 

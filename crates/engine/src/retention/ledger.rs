@@ -43,7 +43,7 @@ impl Journal {
             seq = last.seq.saturating_add(1);
             for recorded in rows {
                 let Event::LossyCommitted(mut event) = recorded.event else { continue };
-                let name = self.store.session_name(recorded.session)?;
+                let name = self.store.session_key(recorded.session)?;
                 let Some(session) = name.map(|key| key.session) else { continue };
                 event.spans.drain(..skip.min(event.spans.len()));
                 event.spans.truncate(left);
@@ -76,7 +76,7 @@ impl Journal {
                 {
                     let shares = !self.store.relatives(recorded.session)?.is_empty();
                     if shares && !states.contains_key(&recorded.session) {
-                        let key = self.store.session_name(recorded.session)?;
+                        let key = self.store.session_key(recorded.session)?;
                         let state = key.map(|key| self.state(&key)).transpose()?;
                         states.insert(recorded.session, state);
                     }

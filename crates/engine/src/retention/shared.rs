@@ -17,7 +17,7 @@ impl Journal {
     ) -> Result<Vec<Arc<SessionState>>, EngineError> {
         let mut found = Vec::new();
         for number in self.store.relatives(state.number)? {
-            let Some(key) = self.store.session_name(number)? else { continue };
+            let Some(key) = self.store.session_key(number)? else { continue };
             found.push(self.state(&key)?);
         }
         Ok(found)

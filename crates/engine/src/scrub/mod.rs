@@ -314,7 +314,7 @@ impl Scrub {
     }
 
     fn state(&self, recorded: &Recorded) -> Result<Option<Arc<SessionState>>, StoreError> {
-        match self.store.session_name(recorded.session)? {
+        match self.store.session_key(recorded.session)? {
             Some(key) => self.reader.state(&key),
             None => Ok(None),
         }

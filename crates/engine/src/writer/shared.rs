@@ -96,7 +96,7 @@ impl Writer {
         let numbers = self.store.relatives(session)?;
         let mut keys = Vec::with_capacity(numbers.len());
         for number in numbers {
-            keys.extend(self.store.session_name(number)?);
+            keys.extend(self.store.session_key(number)?);
         }
         Ok(keys)
     }

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use lacuna_core::event::{Event, Keep, LiveHandles, Match, Rule, Since};
 use lacuna_core::retention::{Period, STREAM};
 use lacuna_core::{Cause, Command, EntryKind, Outcome, Refusal, Reply, Timestamp};
-use lacuna_engine::{Done, EngineError, Journal, RunRequest, Sender, VerifyOptions};
+use lacuna_engine::{Done, EngineError, Journal, Options, RunRequest, Sender, VerifyOptions};
 use lacuna_store::{STEPS, at_each_step};
+use redb::{Database, TableDefinition};
 
 use crate::damage::damage;
 use crate::rig::{Rig, append, ids, key, principal, prune, request};
@@ -309,4 +310,32 @@ fn a_directive_of_a_fork_and_its_parents_are_told_apart() {
     rig.send("f", append(&[("x", "xray")])).unwrap();
     assert!(matches!(rig.send("s", prune(&["x"], false)).unwrap().reply, Reply::Pruned(reply)
         if reply.reason == Some(lacuna_core::RejectReason::UnknownSpan)));
+}
+
+#[test]
+fn verify_tells_a_table_of_forks_that_says_something_else() {
+    let rig = parent();
+    forked(&rig.journal, "f", "s");
+    let Rig { folder, journal } = rig;
+    let number = |session| journal.state(&key(session)).unwrap().number.0;
+    let (parent, child) = (number("s"), number("f"));
+    journal.close().unwrap();
+    drop(journal);
+    let table: TableDefinition<'_, (u64, u64), u64> = TableDefinition::new("forks");
+    let changed = |change: &dyn Fn(&mut redb::Table<'_, (u64, u64), u64>)| {
+        let db = Database::open(folder.path().join("journal.redb")).unwrap();
+        let write = db.begin_write().unwrap();
+        change(&mut write.open_table(table).unwrap());
+        write.commit().unwrap();
+        drop(db);
+        let journal = Journal::open(folder.path(), Options::default()).unwrap();
+        faults(&journal)
+    };
+    let beyond = changed(&|table| drop(table.insert((parent, 99), 1).unwrap()));
+    assert_eq!(beyond, ["1 rows of the table of forks lead nowhere"]);
+    let other = changed(&|table| {
+        table.remove((parent, 99)).unwrap();
+        table.insert((child, parent), 1).unwrap();
+    });
+    assert_eq!(other, ["the table of forks misses this one"]);
 }

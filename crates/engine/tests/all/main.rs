@@ -7,6 +7,8 @@ mod clock;
 mod contract;
 mod damage;
 mod durable;
+mod follow;
+mod following;
 mod forks;
 mod gate_outside;
 mod honest;

@@ -22,7 +22,7 @@ pub(crate) struct Span {
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) text: String,
     pub(crate) at: u64,
-    /// Its place in the order of all.
+    /// Its place in the order of all; forks have the same span at the same place.
     pub(crate) order: usize,
     pub(crate) pruned_at: Option<u64>,
     /// Why it is gone: `run 3 rule tools` or `erased`.
@@ -153,7 +153,8 @@ impl Naive {
         self.runs += 1;
         let before = self.clone();
         let mut tally = RunTally::default();
-        let mut gone = BTreeMap::new();
+        // Those whose time is over in their own session.
+        let mut going: BTreeMap<usize, Vec<((String, String), String)>> = BTreeMap::new();
         for (name, span) in &mut self.spans {
             let Some(rule) = before.rule(span).filter(|_| span.gone.is_none()) else { continue };
             let Some(over) = before.over(span, rule) else { continue };
@@ -171,25 +172,55 @@ impl Naive {
                 let erases_at = over.max(now + rule.notice.0);
                 span.announced = Some(Announced { policy: before.policy, at: now, erases_at });
             } else if over <= now && before.stands(span).is_none_or(|at| at <= now) {
-                tally.removed_spans += 1;
-                tally.removed_bytes += span.text.len() as u64;
                 let why = format!("run {} rule {}", before.runs, rule.id);
-                span.gone = Some(why.clone());
-                gone.insert(name.clone(), why);
+                going.entry(span.order).or_default().push((name.clone(), why));
             }
         }
-        let gone = gone.into_iter().map(|((session, id), why)| (session, id, why));
-        self.ledger.extend(gone);
+        for (order, names) in going {
+            let sharing = before.spans.values().filter(|s| s.order == order && s.gone.is_none());
+            if sharing.count() > names.len() {
+                // Another window keeps it.
+                tally.deferred += names.len() as u64;
+                continue;
+            }
+            tally.removed_spans += 1;
+            tally.removed_bytes += before.spans[&names[0].0].text.len() as u64;
+            for (name, why) in names {
+                self.spans.get_mut(&name).unwrap().gone = Some(why.clone());
+                self.ledger.push((name.0, name.1, why));
+            }
+        }
         tally
+    }
+
+    /// Begins a session as a fork of another one.
+    pub(crate) fn fork(&mut self, child: &str, parent: &str) {
+        let shared: Vec<(String, Span)> = self
+            .spans
+            .iter()
+            .filter(|((of, _), _)| of == parent)
+            .map(|((_, id), span)| (id.clone(), span.clone()))
+            .collect();
+        for (id, span) in shared {
+            let span = Span { session: child.to_owned(), announced: None, ..span };
+            self.spans.insert((child.to_owned(), id), span);
+        }
     }
 
     /// Erases spans of a session, or all; whether nothing held them.
     pub(crate) fn erase(&mut self, session: &str, ids: Option<&[String]>) -> bool {
         let named = |id: &String| ids.is_none_or(|ids| ids.contains(id));
-        let asked: BTreeSet<_> = self
+        let orders: BTreeSet<usize> = self
             .spans
             .iter()
             .filter(|((of, id), span)| of == session && named(id) && span.gone.is_none())
+            .map(|(_, span)| span.order)
+            .collect();
+        let shares = |span: &Span| span.gone.is_none() && orders.contains(&span.order);
+        let asked: BTreeSet<_> = self
+            .spans
+            .iter()
+            .filter(|(_, span)| shares(span))
             .map(|(name, _)| name.clone())
             .collect();
         if asked.iter().any(|name| self.held(&self.spans[name])) {

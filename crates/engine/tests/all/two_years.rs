@@ -1,4 +1,4 @@
-//! Two years of policies, holds, notices, runs and erasures, in seconds: after each step every projection
+//! Two years of policies, holds, notices, runs, erasures and forks, in seconds: after each step every projection
 //! says what the account of [`crate::naive`] says, and so it does after a restart.
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use lacuna_core::retention::Period;
 use lacuna_core::{
     Cause, Command, EntryKind, Origin, Outcome, Reply, SessionState, SpanKind, Timestamp,
 };
-use lacuna_engine::{EngineError, Journal, Options, RunRequest, VerifyOptions};
+use lacuna_engine::{EngineError, Journal, Options, RunRequest, Sender, VerifyOptions};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -18,7 +18,9 @@ use crate::naive::{Naive, Says, Span};
 use crate::rig::{ids, key, open, principal, prune, request, span};
 
 const DAY: u64 = 86_400_000;
-const SESSIONS: [&str; 3] = ["a1", "a2", "b1"];
+/// The first three are opened at once, the others are forks, once they are.
+const SESSIONS: [&str; 5] = ["a1", "a2", "b1", "a3", "b2"];
+const OPENED: usize = 3;
 const BEGIN: u64 = 1_796_018_400_000;
 
 #[derive(Debug, Clone)]
@@ -27,6 +29,7 @@ enum Step {
     Prune { session: usize, picks: Vec<usize> },
     Restore { session: usize, pick: usize },
     Close { session: usize },
+    Fork { child: usize, parent: usize },
     Set(Vec<Rule>),
     Hold(Match),
     Release(usize),
@@ -108,6 +111,8 @@ fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
         12 => (session(), picks()).prop_map(|(session, picks)| Step::Prune { session, picks }),
         4 => (session(), 0_usize..40).prop_map(|(session, pick)| Step::Restore { session, pick }),
         1 => session().prop_map(|session| Step::Close { session }),
+        2 => (OPENED..SESSIONS.len(), session())
+            .prop_map(|(child, parent)| Step::Fork { child, parent }),
         3 => rules().prop_map(Step::Set),
         1 => matches().prop_map(Step::Hold),
         3 => (1_usize..8).prop_map(Step::Release),
@@ -125,6 +130,10 @@ struct World {
     journal: Journal,
     clock: Arc<AtomicU64>,
     naive: Naive,
+    /// The sessions that there are.
+    open: Vec<&'static str>,
+    /// Spans that forks took over.
+    shared: usize,
     /// What has happened at all: a test in which nothing goes tests nothing.
     removed: u64,
 }
@@ -134,10 +143,11 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(AtomicU64::new(BEGIN));
         let journal = Self::open(&folder, &clock);
-        for session in SESSIONS {
+        for session in &SESSIONS[..OPENED] {
             journal.execute(request(session, None, open())).unwrap();
         }
-        Self { folder, journal, clock, naive: Naive::default(), removed: 0 }
+        let open = SESSIONS[..OPENED].to_vec();
+        Self { folder, journal, clock, naive: Naive::default(), open, removed: 0, shared: 0 }
     }
 
     fn open(folder: &tempfile::TempDir, clock: &Arc<AtomicU64>) -> Journal {
@@ -166,8 +176,25 @@ impl World {
         self.journal.execute(request(stream, None, command)).map(|done| done.reply)
     }
 
+    /// Whether a step is about a session that there is not yet.
+    fn is_too_early(&self, step: &Step) -> bool {
+        let session = match step {
+            Step::Append { session, .. }
+            | Step::Prune { session, .. }
+            | Step::Restore { session, .. }
+            | Step::Close { session }
+            | Step::Fork { parent: session, .. }
+            | Step::Erase { session, .. } => *session,
+            _ => return false,
+        };
+        !self.open.contains(&SESSIONS[session])
+    }
+
     fn step(&mut self, step: &Step) {
         let now = self.now();
+        if self.is_too_early(step) {
+            return;
+        }
         match step {
             Step::Append { session, origin, kind, labelled, bytes } => {
                 let session = SESSIONS[*session];
@@ -242,6 +269,25 @@ impl World {
                 self.journal.execute(request(session, None, Command::Close)).unwrap();
                 self.naive.closed.entry(session.to_owned()).or_insert(now);
             }
+            Step::Fork { child, parent } => {
+                let (child, parent) = (SESSIONS[*child], SESSIONS[*parent]);
+                let state = self.journal.state(&key(parent)).unwrap();
+                let sender =
+                    Sender { principal: principal(), command_id: None, expected_version: None };
+                let done = self.journal.fork(&key(child), sender, state);
+                // Forked again at the same version, nothing changes.
+                let begun = matches!(
+                    &done,
+                    Ok(done) if matches!(done.reply, Reply::Forked { duplicate: false, .. })
+                );
+                assert_eq!(begun, !self.open.contains(&child), "{done:?}");
+                if begun {
+                    let before = self.naive.spans.len();
+                    self.naive.fork(child, parent);
+                    self.shared += self.naive.spans.len() - before;
+                    self.open.push(child);
+                }
+            }
             Step::Set(rules) => {
                 self.tenants(Command::SetPolicy { rules: rules.clone() }).unwrap();
                 self.naive.set(rules);
@@ -298,7 +344,7 @@ impl World {
 
     /// Every projection against the account.
     fn compare(&self) {
-        for session in SESSIONS {
+        for &session in &self.open {
             let state = self.journal.state(&key(session)).unwrap();
             let windowed: Vec<(EntryKind, String)> = state
                 .entries()
@@ -371,7 +417,7 @@ fn cause(cause: &Cause) -> String {
     }
 }
 
-fn live(steps: &[(u64, Step)]) -> u64 {
+fn live(steps: &[(u64, Step)]) -> (u64, usize) {
     let mut world = World::new();
     for (days, step) in steps {
         world.clock.fetch_add(days * DAY, Ordering::Relaxed);
@@ -382,7 +428,7 @@ fn live(steps: &[(u64, Step)]) -> u64 {
     world.compare();
     let report = world.journal.verify(&VerifyOptions::default(), |_| {}).unwrap();
     assert_eq!(report.faults, vec![]);
-    world.removed
+    (world.removed, world.shared)
 }
 
 #[test]
@@ -392,13 +438,16 @@ fn two_years_agree_with_a_naive_account() {
     let cases = cases.unwrap_or(12);
     let config = ProptestConfig { cases, source_file, ..ProptestConfig::default() };
     let mut runner = proptest::test_runner::TestRunner::new(config);
-    let removed = std::cell::Cell::new(0);
+    let (removed, shared) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
     let result = runner.run(&steps(), |steps| {
-        removed.set(removed.get() + live(&steps));
+        let (went, taken_over) = live(&steps);
+        removed.set(removed.get() + went);
+        shared.set(shared.get() + taken_over);
         Ok(())
     });
     if let Err(error) = result {
         panic!("{error}");
     }
     assert!(removed.get() > 50, "{} spans were removed in all", removed.get());
+    assert!(shared.get() > 20, "{} spans were taken over by forks", shared.get());
 }

@@ -19,7 +19,7 @@ const QUESTION: &str = "Which request was charged twice? The provider wants its 
 
 pub(super) fn run(global: &Global) -> Result<Exit, Failure> {
     // Kept until the end: dropping it removes the temporary journal.
-    let (backend, _folder) = match &global.nats {
+    let (backend, _folder) = match &global.broker.nats {
         Some(_) => (Backend::nats(global)?, None),
         None => {
             let folder = tempfile::tempdir().map_err(Failure::io("making a temporary folder"))?;

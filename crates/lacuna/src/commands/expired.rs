@@ -24,7 +24,7 @@ const PROBE: Duration = Duration::from_secs(3);
 
 /// The telling; none if this user of the broker may not use the demo's own tenant.
 pub(super) fn tell(demo: &Demo<'_>, global: &Global) -> Result<Option<Ending>, Failure> {
-    if global.nats.is_none() {
+    if global.broker.nats.is_none() {
         return tell_in(demo, global).map(Some);
     }
     let own = Global { tenant: TENANT.into(), ..global.clone() };

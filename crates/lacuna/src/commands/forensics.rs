@@ -55,7 +55,7 @@ fn row(event: &EventBody) -> Vec<String> {
 }
 
 /// The fields that say most about an event.
-fn gist(event: &EventBody) -> String {
+pub(super) fn gist(event: &EventBody) -> String {
     let text = |name: &str| event.fields.get(name).and_then(Value::as_str).unwrap_or_default();
     let count = |name: &str| event.fields.get(name).and_then(Value::as_array).map_or(0, Vec::len);
     let number = |name: &str| event.fields.get(name).and_then(Value::as_u64).unwrap_or(0);
@@ -163,7 +163,11 @@ pub(super) fn explain(context: &Context<'_>, args: args::Explain) -> Result<Exit
 /// Prints how a span stood at a moment, and whether it could have been recovered then.
 fn show_then(then: &ThenBody) {
     println!();
-    let could = if then.recoverable { good("could be recovered") } else { warning("could not") };
+    let could = if then.recoverable {
+        good("could be recovered")
+    } else {
+        warning("could not be recovered")
+    };
     println!("{} {}: {could}", heading(&then.at), verdict(&then.outcome));
     println!("{}", plain(&then.why));
     if let Some(cause) = &then.cause {

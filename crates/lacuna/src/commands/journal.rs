@@ -3,8 +3,8 @@
 use anstream::println;
 use lacuna_wire::Empty;
 use lacuna_wire::journal::{
-    BackupReply, BackupRequest, HeadReply, ScrubBody, SessionsReply, SessionsRequest, StatsReply,
-    VerifyReply, VerifyRequest,
+    BackupReply, BackupRequest, FeedBody, HeadReply, ScrubBody, SessionsReply, SessionsRequest,
+    StatsReply, VerifyReply, VerifyRequest,
 };
 
 use super::Context;
@@ -112,10 +112,24 @@ pub(super) fn stats(context: &Context<'_>) -> Result<Exit, Failure> {
         ("sessions in memory", count(reply.cached_sessions)),
         ("uploads open", count(reply.uploads)),
         ("scrub", reply.scrub.as_ref().map_or_else(|| "off".into(), scrub)),
+        ("feed", reply.feed.as_ref().map_or_else(|| "none without a daemon".into(), feed)),
     ];
     let rows = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
     println!("{}", table(&["what", "figure"], &[], rows));
+    for problem in reply.feed.iter().flat_map(|feed| &feed.problems) {
+        println!("{}: {problem}", warning("feed"));
+    }
     Ok(Exit::Done)
+}
+
+fn feed(feed: &FeedBody) -> String {
+    let published = format!("{}, published up to seq {}", feed.state, count(feed.published_seq));
+    match feed.lag_events {
+        0 => published,
+        events => {
+            format!("{published}; {} events behind, {} ms", count(events), count(feed.lag_ms))
+        }
+    }
 }
 
 fn scrub(scrub: &ScrubBody) -> String {

@@ -19,6 +19,7 @@ mod retention;
 mod search;
 mod session;
 mod story;
+mod tail;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -54,6 +55,7 @@ pub(crate) fn run(args: Args) -> Result<Exit, Failure> {
         Command::Durability(args) => look::durability(&context, args),
         Command::Tombstones(args) => look::tombstones(&context, args),
         Command::History(args) => forensics::history(&context, &args),
+        Command::Tail(args) => tail::tail(&context, &args),
         Command::Search(args) => search::search(&context, args),
         Command::Explain(args) => forensics::explain(&context, args),
         Command::Diff(args) => diff::diff(&context, args),

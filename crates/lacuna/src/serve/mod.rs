@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lacuna_engine::{Journal, Options, RetentionClock};
-use lacuna_nats::{Access, Buckets};
+use lacuna_nats::{Access, Buckets, ConnectError};
 use lacuna_verbs::Service;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -28,6 +28,7 @@ pub(crate) fn run(global: &Global, args: &Serve) -> Result<Exit, Failure> {
     }
     let missing = config.stores().missing();
     if args.check {
+        config.access(config.nats.url.clone()).keys.check()?;
         if !missing.is_empty() {
             return Err(Failure::Usage(missing.join("\n")));
         }
@@ -72,13 +73,16 @@ async fn serve(config: &Config, journal: Arc<Journal>, buckets: &Buckets) -> Res
     let client = lacuna_nats::connect(&access).await?;
     buckets.connected(&client);
     let service = Service::new(Arc::clone(&journal), config.settings());
-    let starting = lacuna_nats::serve(client, service, config.bounds());
+    let starting = lacuna_nats::serve(client.clone(), service.clone(), config.bounds());
     let serving = tokio::select! {
         serving = starting => {
             serving.map_err(|error| Failure::Other(format!("subscribing: {error}")))?
         }
         () = signals.recv() => return Ok(Exit::Done),
     };
+    // It catches up by itself: who asks need not wait for who follows.
+    let relay = lacuna_nats::relay(client, Arc::clone(&journal), config.feed());
+    service.tells_feed(relay.teller(&journal));
     tracing::info!(journal = journal.id(), "ready");
     let failed = loop {
         tokio::select! {
@@ -91,8 +95,12 @@ async fn serve(config: &Config, journal: Arc<Journal>, buckets: &Buckets) -> Res
         }
     };
     tracing::info!("stopping; a second signal ends at once");
+    let stopping = async {
+        serving.stop(config.deadline()).await;
+        relay.stop(config.deadline()).await;
+    };
     tokio::select! {
-        () = serving.stop(config.deadline()) => {}
+        () = stopping => {}
         () = signals.recv() => tracing::warn!("ending without waiting for requests in flight"),
     }
     if let Some(broker) = private {
@@ -109,20 +117,19 @@ async fn serve(config: &Config, journal: Arc<Journal>, buckets: &Buckets) -> Res
 
 /// The broker that is configured; else the usual one; else a private one.
 async fn find_broker(config: &Config) -> Result<(Access, Option<broker::Broker>), Failure> {
-    let credentials = &config.nats.credentials;
-    let access = |url: &str| Access {
-        url: url.to_owned(),
-        credentials: (!credentials.as_os_str().is_empty()).then(|| credentials.clone()),
-        name: "lacuna".to_owned(),
-    };
-    if !config.nats.url.is_empty() {
-        return Ok((access(&config.nats.url), None));
+    let url = &config.nats.url;
+    if !url.as_str().is_empty() {
+        return Ok((config.access(url.clone()), None));
     }
-    if lacuna_nats::connect_once(&access(DEFAULT_NATS)).await.is_ok() {
-        return Ok((access(DEFAULT_NATS), None));
+    let usual = config.access(DEFAULT_NATS.into());
+    match lacuna_nats::connect_once(&usual).await {
+        Ok(_) => return Ok((usual, None)),
+        Err(ConnectError::Away { .. }) => {}
+        // There is one, and it does not let the daemon in: a second one beside it would be no help.
+        Err(error) => return Err(error.into()),
     }
     let broker = broker::Broker::start(&config.journal.dir).await?;
-    Ok((access(DEFAULT_NATS), Some(broker)))
+    Ok((usual, Some(broker)))
 }
 
 struct Signals {

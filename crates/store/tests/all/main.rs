@@ -24,6 +24,7 @@ mod sessions;
 mod snapshots;
 mod summaries;
 mod verify;
+mod walk;
 
 #[test]
 fn every_file_here_is_part_of_the_tests() {

@@ -10,13 +10,13 @@ use lacuna_wire::session::{
     CopyBody, DurabilityReply, DurabilityRequest, DurableSpanBody, HistoryReply, HistoryRequest,
     TombstoneBody, TombstonesReply, TombstonesRequest, span_ids,
 };
-use lacuna_wire::{EventBody, WireError, cause_json, event_body};
-use serde_json::Value;
+use lacuna_wire::{Code, WireError, cause_json, event_body};
+use serde_json::json;
 
 use super::moment::{moment, time_of};
 use super::{evidence, expect_version, outcome_word};
 use crate::error::wire_error;
-use crate::fit::{encode, encode_within, fitting};
+use crate::fit::{encode_within, fit_events, fitting};
 use crate::work::Inner;
 
 /// Where a copy is that no external store holds.
@@ -158,6 +158,12 @@ pub(super) fn history(
     // No event is shorter than this as JSON: reading more than can fit would be for nothing.
     const SHORTEST: usize = 256;
     let limit = limit.min(PAGE).min(max / SHORTEST + 1);
+    if let (Some(hash), true) = (&request.follows, from > 1) {
+        let before = inner.journal.history(key, from - 1, 1).map_err(wire_error)?;
+        if !before.first().is_some_and(|event| event.hash.to_string() == *hash) {
+            return Err(does_not_follow(&format!("version {}", from - 1)));
+        }
+    }
     let recorded = inner.journal.history(key, from, limit).map_err(wire_error)?;
     let mut events = Vec::with_capacity(recorded.len());
     let mut names = HashMap::new();
@@ -166,43 +172,28 @@ pub(super) fn history(
         let name = match names.entry(event.session) {
             Entry::Occupied(name) => name.into_mut(),
             Entry::Vacant(vacant) => {
-                let name = inner.journal.session_name(event.session).map_err(wire_error)?;
+                let name = inner.journal.session_key(event.session).map_err(wire_error)?;
                 vacant.insert(name.unwrap_or_else(|| key.clone()))
             }
         };
-        let mut event = event_body(inner.journal.id(), name, event);
-        shorten(&mut event, max / 2)?;
-        events.push(event);
+        events.push(event_body(inner.journal.id(), name, event));
     }
     // What was committed since the state was read is for the next page: the evidence is of this one.
     events.retain(|event| event.version <= state.version);
-    let taken = fitting(&events, max)?;
-    events.truncate(taken);
+    fit_events(&mut events, max)?;
     let next_version = events.last().map_or(from, |event| event.version + 1);
     let evidence = evidence(inner, &state);
     encode_within(&HistoryReply { events, next_version, evidence }, max)
 }
 
-/// Shortens the lists of an event over thousands of spans until it fits, and says how much is left
-/// out; `expand` of its directive lists all of them, page by page.
-pub(crate) fn shorten(event: &mut EventBody, max: usize) -> Result<(), WireError> {
-    if encode(event)?.len() <= max {
-        return Ok(());
-    }
-    let mut omitted = 0;
-    let mut room = max / 2;
-    for list in ["spans", "concerned", "covers"] {
-        let Some(Value::Array(items)) = event.fields.get_mut(list) else { continue };
-        let taken = fitting(items, room)?;
-        omitted += items.len() - taken;
-        items.truncate(taken);
-        room /= 2;
-    }
-    if let Some(cost) = event.fields.get_mut("cost")
-        && let Some(Value::Array(items)) = cost.get_mut("thinking_invalidated")
-    {
-        items.truncate(1_000);
-    }
-    event.fields.insert("omitted".to_owned(), Value::from(omitted));
-    Ok(())
+/// The refusal to go on behind an event that is not there as it was read.
+pub(crate) fn does_not_follow(place: &str) -> WireError {
+    WireError::new(
+        Code::VersionConflict,
+        format!(
+            "the journal does not hold {place} as it was read: it was restored from an older copy, or is \
+             another one; read it anew from the beginning"
+        ),
+    )
+    .with(json!({ "follows": false }))
 }

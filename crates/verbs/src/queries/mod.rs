@@ -10,6 +10,8 @@ mod story;
 mod suggest;
 mod window;
 
+pub(crate) use self::index::does_not_follow;
+
 use lacuna_core::{Outcome, SessionKey};
 use lacuna_core::{SessionState, SpanState, Storage};
 use lacuna_wire::session::{

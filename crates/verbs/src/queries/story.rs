@@ -19,9 +19,16 @@ pub(super) fn story(
 ) -> Result<Vec<StoryBody>, WireError> {
     let mut contradictions = BTreeMap::new();
     let events = inner.journal.naming(state, id).map_err(wire_error)?;
+    let span = state.find(id);
+    // A fork takes over what was recorded before it.
+    let concerns = |recorded: &&Recorded| match recorded.event {
+        Event::SessionForked(_) => span.is_some_and(|span| span.version < recorded.version),
+        _ => true,
+    };
+    let events = events.iter().filter(concerns);
     let mut story: Vec<StoryBody> =
-        events.iter().filter_map(|recorded| entry(recorded, id, &mut contradictions)).collect();
-    if state.find(id).is_none() {
+        events.filter_map(|recorded| entry(recorded, id, &mut contradictions)).collect();
+    if span.is_none() {
         story.push(StoryBody {
             version: state.version,
             at: state.at.to_string(),
@@ -93,6 +100,10 @@ fn tell(event: &Event, id: &SpanId) -> Option<(String, Option<String>)> {
             let turn = e.turn.map(|turn| format!(" in turn {turn}")).unwrap_or_default();
             let hedged = if e.hedged { ", hedged" } else { "" };
             plain(format!("recorded as {} of origin {}{hedged}{turn}", e.kind, e.origin))
+        }
+        Event::SessionForked(e) => {
+            let from = format!("from {} at version {}", e.parent.session, e.at);
+            Some((format!("taken over by {}, a fork", e.key.session), Some(from)))
         }
         Event::SpanRecorded(e) if e.supersedes.as_ref() == Some(id) => {
             plain(format!("superseded by {}", e.span))

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::EventBody;
+
 /// Where the journal ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HeadReply {
@@ -100,6 +102,36 @@ pub struct StatsReply {
     /// What the scrub does, which reads every copy back now and then; null if there is none.
     #[serde(default)]
     pub scrub: Option<ScrubBody>,
+    /// How far the feed is; null where no daemon publishes one.
+    #[serde(default)]
+    pub feed: Option<FeedBody>,
+}
+
+/// How far the feed is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FeedBody {
+    /// The stream.
+    pub stream: String,
+    /// `live` (all is published), `behind` (being published), `away` (the broker is, or does not answer),
+    /// `unavailable` (the broker has no such stream to give), or `refused` (what stands in the stream does
+    /// not go together with this journal); in the last three nothing is published, and `problems` tells why.
+    pub state: String,
+    /// The seq of the last event that the stream has acknowledged.
+    pub published_seq: u64,
+    /// Where the stream holds it.
+    pub stream_seq: u64,
+    /// Events that are recorded and not published.
+    pub lag_events: u64,
+    /// How long the oldest of them has been recorded, in milliseconds; 0 if there is none.
+    pub lag_ms: u64,
+    /// Messages that the stream has acknowledged since the daemon started.
+    pub messages: u64,
+    /// How often publishing began anew behind what the stream held, since the daemon started.
+    pub resumed: u64,
+    /// Events that could not be read from the journal and were passed over, since the daemon started.
+    pub unreadable: u64,
+    /// What is not as it should be, and what it costs; empty if nothing is.
+    pub problems: Vec<String>,
 }
 
 /// How far the scrub is, and what it has found since the daemon started.
@@ -123,6 +155,44 @@ pub struct ScrubBody {
     pub damaged: u64,
     /// Copies whose store gave no answer.
     pub unanswered: u64,
+}
+
+/// Read the events of all of the tenant's sessions, in the journal's order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EventsRequest {
+    /// The first seq; 1 unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<u64>,
+    /// The most events to give; 1,000 unless given. Fewer come if more would not fit, or if many events
+    /// of others lie between.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    /// The last event that was read: a journal that does not hold it any more, since it was restored
+    /// from an older copy, is a `version_conflict`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<EventRef>,
+}
+
+/// An event by its place and its hash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EventRef {
+    /// Its position in the journal.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: String,
+}
+
+/// Events of the tenant, in the journal's order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EventsReply {
+    /// The events; none where those of others lie between.
+    pub events: Vec<EventBody>,
+    /// The seq to go on from.
+    pub next: u64,
+    /// Whether the journal went on there when this was read.
+    pub more: bool,
 }
 
 /// List the tenant's sessions, by name.

@@ -138,6 +138,10 @@ request! {
         /// The most events to give; 1,000 unless given. Fewer come if more would not fit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u64>,
+        /// The hash of the event before the first version, as it was read: a journal that does not go on
+        /// from there, since it was restored from an older copy, is a `version_conflict`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        follows: Option<String>,
     }
 }
 

@@ -1,0 +1,270 @@
+//! The stream as it should be, and what it costs where it is not.
+
+use std::time::Duration;
+
+use lacuna_wire::{FEED_STREAM, FEED_SUBJECTS};
+use serde_json::{Map, Value, json};
+
+/// How long the broker knows a message's id. Only a convenience: the chain of expected sequences is what
+/// keeps messages from coming twice.
+const DUPLICATES: Duration = Duration::from_secs(120);
+/// The least that a message may be allowed to have, in bytes.
+const LEAST: i64 = 4 << 10;
+
+/// A setting that is not as asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Difference {
+    /// What is said about it.
+    pub(super) says: String,
+    /// Whether following such a stream would be wrong.
+    pub(super) wrong: bool,
+}
+
+/// A setting that is compared.
+struct Setting {
+    name: &'static str,
+    /// Whether following would be wrong with another value.
+    wrong: bool,
+    costs: &'static str,
+}
+
+const fn setting(name: &'static str, wrong: bool, costs: &'static str) -> Setting {
+    Setting { name, wrong, costs }
+}
+
+/// What is compared one by one; subjects and sizes are looked at below.
+const SETTINGS: &[Setting] = &[
+    setting("retention", true, "events go before every follower has seen them"),
+    setting("no_ack", true, "the broker never says that it has an event"),
+    setting("sealed", true, "the broker takes no events any more"),
+    setting("mirror", true, "the broker takes events only from the stream that it mirrors"),
+    setting("subject_transform", true, "events do not stand under their own subjects"),
+    setting("sources", false, "messages of other streams stand between the events"),
+    setting(
+        "storage",
+        false,
+        "a broker that restarts has lost the feed, and all of it is published again",
+    ),
+    setting(
+        "discard",
+        false,
+        "a stream that is full refuses new events instead of letting old ones go",
+    ),
+    setting(
+        "max_age",
+        false,
+        "followers that were away find fewer events, or more, in the stream; history has all",
+    ),
+    setting(
+        "max_bytes",
+        false,
+        "followers that were away find fewer events, or more, in the stream; history has all",
+    ),
+    setting(
+        "max_msgs",
+        false,
+        "followers that were away find fewer events in the stream; history has all",
+    ),
+    setting(
+        "max_msgs_per_subject",
+        false,
+        "events go one by one before others that are older: followers meet holes that only history fills",
+    ),
+    setting(
+        "duplicate_window",
+        false,
+        "the broker knows a message's id for another time; the feed does not rest on it",
+    ),
+    setting(
+        "deny_delete",
+        false,
+        "whoever may use the broker's API can take single events out; followers meet holes that only history fills",
+    ),
+    setting(
+        "allow_rollup_hdrs",
+        false,
+        "whoever may publish to the feed can empty it; followers meet holes that only history fills",
+    ),
+];
+
+/// The stream as it should be. Every field is one that nats-server 2.9 knows.
+pub(super) fn wanted(max_age: Duration, max_bytes: u64) -> Map<String, Value> {
+    let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(i64::MAX as u64);
+    let config = json!({
+        "name": FEED_STREAM,
+        "description": "every event of the Lacuna journal, in order; history has those that are gone here",
+        "subjects": [FEED_SUBJECTS],
+        "retention": "limits",
+        "storage": "file",
+        "discard": "old",
+        "max_age": nanos(max_age),
+        "max_bytes": max_bytes,
+        "max_msgs": -1,
+        "max_msgs_per_subject": -1,
+        "max_msg_size": -1,
+        "max_consumers": -1,
+        "num_replicas": 1,
+        "duplicate_window": nanos(DUPLICATES.min(max_age)),
+        "deny_delete": true,
+        "allow_rollup_hdrs": false,
+        "allow_direct": true,
+    });
+    let Value::Object(config) = config else { return Map::new() };
+    config
+}
+
+/// What of this stream is not as it should be.
+pub(super) fn differences(
+    wanted: &Map<String, Value>,
+    found: &Map<String, Value>,
+) -> Vec<Difference> {
+    let mut differences = subjects(found);
+    for Setting { name, wrong, costs } in SETTINGS {
+        let (asked, given) = (wanted.get(*name), found.get(*name));
+        if !same(asked, given) {
+            let (asked, given) = (shown(name, asked), shown(name, given));
+            let says = format!("{FEED_STREAM} has {name} {given} instead of {asked}: {costs}");
+            differences.push(Difference { says, wrong: *wrong });
+        }
+    }
+    if let Some(size) = max_msg_size(found) {
+        let says = format!(
+            "{FEED_STREAM} has max_msg_size {size} instead of none: larger events come shortened"
+        );
+        differences.push(Difference { says, wrong: size < LEAST });
+    }
+    differences
+}
+
+/// The most bytes of one message, if the stream bounds it.
+pub(super) fn max_msg_size(found: &Map<String, Value>) -> Option<i64> {
+    found.get("max_msg_size").and_then(Value::as_i64).filter(|&size| size > 0)
+}
+
+fn subjects(found: &Map<String, Value>) -> Vec<Difference> {
+    let given = found.get("subjects").and_then(Value::as_array).into_iter().flatten();
+    let given: Vec<&str> = given.filter_map(Value::as_str).collect();
+    let mut differences = Vec::new();
+    if !given.contains(&FEED_SUBJECTS) {
+        let says = format!(
+            "{FEED_STREAM} has the subjects {given:?}, not {FEED_SUBJECTS}: not every event would be in it"
+        );
+        differences.push(Difference { says, wrong: true });
+    }
+    let below = FEED_SUBJECTS.trim_end_matches('>');
+    for other in given.into_iter().filter(|other| !other.starts_with(below)) {
+        // Requests would be stored, contents and all, and answered by the stream.
+        let wrong = reaches_requests(other);
+        let costs = if wrong {
+            "it takes requests, contents and all, and answers them"
+        } else {
+            "other messages stand between the events"
+        };
+        let says = format!("{FEED_STREAM} has the subject {other}, too: {costs}");
+        differences.push(Difference { says, wrong });
+    }
+    differences
+}
+
+/// Whether a subject with wildcards can match one below `lacuna.v1`.
+fn reaches_requests(subject: &str) -> bool {
+    let mut tokens = subject.split('.');
+    for fixed in ["lacuna", "v1"] {
+        match tokens.next() {
+            Some(">") => return true,
+            Some(token) if token == "*" || token == fixed => {}
+            _ => return false,
+        }
+    }
+    tokens.next().is_some()
+}
+
+/// Whether two settings are the same; one that is left out is none, and so is one that is zero, false,
+/// empty, or without a bound.
+fn same(asked: Option<&Value>, given: Option<&Value>) -> bool {
+    let none = |value: Option<&Value>| match value {
+        None | Some(Value::Null | Value::Bool(false)) => true,
+        Some(Value::Number(number)) => number.as_i64().is_some_and(|number| number <= 0),
+        Some(Value::Array(items)) => items.is_empty(),
+        Some(_) => false,
+    };
+    asked == given || none(asked) && none(given)
+}
+
+fn shown(name: &str, value: Option<&Value>) -> String {
+    let time = name == "max_age" || name == "duplicate_window";
+    match value {
+        None | Some(Value::Null | Value::Bool(false)) => "none".into(),
+        Some(Value::Number(number)) if number.as_i64().is_some_and(|number| number <= 0) => {
+            "none".into()
+        }
+        Some(Value::Number(number)) if time => {
+            format!("{:?}", Duration::from_nanos(number.as_u64().unwrap_or(u64::MAX)))
+        }
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked() -> Map<String, Value> {
+        wanted(Duration::from_secs(7 * 86_400), 1 << 30)
+    }
+
+    fn with(name: &str, value: Value) -> Vec<Difference> {
+        let mut found = asked();
+        found.insert(name.to_owned(), value);
+        differences(&asked(), &found)
+    }
+
+    #[test]
+    fn what_was_asked_for_differs_in_nothing() {
+        assert_eq!(differences(&asked(), &asked()), []);
+        let mut without = asked();
+        without.retain(|_, value| *value != json!(-1) && *value != json!(false));
+        assert_eq!(differences(&asked(), &without), [], "what is left out is none");
+    }
+
+    #[test]
+    fn every_difference_is_told_with_its_cost() {
+        for (name, value, wrong, says) in [
+            ("retention", json!("workqueue"), true, "before every follower"),
+            ("no_ack", json!(true), true, "never says"),
+            ("sealed", json!(true), true, "takes no events"),
+            ("mirror", json!({ "name": "X" }), true, "mirrors"),
+            ("subject_transform", json!({ "src": ">" }), true, "their own subjects"),
+            ("subjects", json!(["lacuna.v1.events.acme.>"]), true, "not every event"),
+            ("subjects", json!([FEED_SUBJECTS, "lacuna.*.acme.>"]), true, "takes requests"),
+            ("subjects", json!([FEED_SUBJECTS, "other.>"]), false, "between the events"),
+            ("storage", json!("memory"), false, "published again"),
+            ("discard", json!("new"), false, "refuses new events"),
+            ("max_age", json!(3_600_000_000_000_u64), false, "3600s instead of 604800s"),
+            ("max_bytes", json!(1_000), false, "1000 instead of 1073741824"),
+            ("max_msgs", json!(10), false, "10 instead of none"),
+            ("max_msgs_per_subject", json!(1), false, "holes"),
+            ("deny_delete", json!(false), false, "none instead of true"),
+            ("max_msg_size", json!(10_000), false, "shortened"),
+            ("max_msg_size", json!(1_000), true, "shortened"),
+        ] {
+            let found = with(name, value.clone());
+            let [difference] = found.as_slice() else { panic!("{name} {value}: {found:?}") };
+            assert_eq!(difference.wrong, wrong, "{name} {value}");
+            assert!(difference.says.contains(says), "{name} {value}: {}", difference.says);
+            assert!(difference.says.contains(name.trim_end_matches('s')), "{}", difference.says);
+        }
+    }
+
+    #[test]
+    fn subjects_that_reach_requests_are_known() {
+        for reaching in [">", "lacuna.>", "*.v1.>", "lacuna.v1.acme.>", "lacuna.*.*.*.journal.head"]
+        {
+            assert!(reaches_requests(reaching), "{reaching}");
+        }
+        for other in ["other.>", "lacuna.v2.>", "lacuna", "lacuna.v1", "*.v2.x"] {
+            assert!(!reaches_requests(other), "{other}");
+        }
+    }
+}
