@@ -17,6 +17,7 @@ from contract import CHECKS, Fail, Lab, connect, fresh
 # The files register their checks when they are read, in this order.
 FILES = (
     "check_service",
+    "check_proof",
     "check_append",
     "check_content",
     "check_uploads",

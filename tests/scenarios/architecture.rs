@@ -26,11 +26,12 @@ const ARROWS: [(&str, &[&str]); 10] = [
 ];
 
 /// Libraries that only these crates may use: they hide them from the others.
-const FENCES: [(&str, &[&str]); 4] = [
+const FENCES: [(&str, &[&str]); 5] = [
     ("redb", &["store"]),
     ("async-nats", &["nats", "client", "bench"]),
     ("bincode", &["codec"]),
     ("chacha20poly1305", &["codec"]),
+    ("ed25519-dalek", &["codec"]),
 ];
 
 const LONGEST_FILE: usize = 500;

@@ -102,6 +102,8 @@ fn malformed_bodies_and_wrong_fields_get_their_codes_and_change_nothing() {
         let subject = "lacuna.v1.events.worker-1.session.s.open";
         let refused = worker.ask_bytes(subject, Vec::new()).await.expect_err("events is no tenant");
         assert_eq!(refused.code, "bad_request");
+        let feed = crate::rig::caught_up(&worker).await;
+        assert_eq!(feed["stream_seq"], head["seq"], "nor does the feed's stream take it");
         assert_eq!(worker.journal("head", json!({})).await, head, "nothing was recorded");
         let version = json!({ "expected_version": 1, "spans": [] });
         let conflict = worker.refused("s", "append", version).await;

@@ -98,6 +98,7 @@ fn nothing_is_published_where_following_would_be_wrong() {
         for (fields, says) in [
             (json!({ "retention": "workqueue" }), "retention workqueue"),
             (json!({ "subjects": ["lacuna.v1.events.acme.>"] }), "not every event"),
+            (json!({ "subjects": ["lacuna.v1.events.>", "lacuna.v1.acme.>"] }), "takes requests"),
             (json!({ "no_ack": true }), "no_ack"),
         ] {
             let broker = Broker::start(server);

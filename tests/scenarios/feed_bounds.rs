@@ -74,6 +74,9 @@ fn no_content_is_ever_on_the_feed() {
         worker.call("s", "expand", json!({ "span": "a", "purpose": "audit" })).await;
         worker.call("s", "prune", json!({ "spans": ["large"], "reason": "long" })).await;
         worker.call("s", "restore", json!({ "spans": ["large"] })).await;
+        worker.call("s", "receipt", json!({ "turn": 1, "rendered": "text" })).await;
+        worker.call("child", "fork", json!({ "from": "s" })).await;
+        worker.append("child", "own", &said).await;
         // Policies, runs, erasures and alerts say what goes, not what it was.
         let officer = crate::rig::Worker::connect(&house.url(), "acme", "officer").await;
         let rules = json!({ "rules": [{
@@ -87,7 +90,7 @@ fn no_content_is_ever_on_the_feed() {
             let subject = format!("lacuna.v1.acme.officer.retention.{verb}");
             officer.ask_bytes(&subject, body.to_string().into_bytes()).await.unwrap();
         }
-        let fed = feed_is_journal(&worker, &["s", "_retention"]).await;
+        let fed = feed_is_journal(&worker, &["s", "child", "_retention"]).await;
         let kinds: std::collections::BTreeSet<&str> =
             fed.iter().map(|fed| fed.body["kind"].as_str().unwrap()).collect();
         for kind in [
@@ -101,6 +104,8 @@ fn no_content_is_ever_on_the_feed() {
             "run-opened",
             "run-closed",
             "lossy-committed",
+            "window-receipted",
+            "session-forked",
         ] {
             assert!(kinds.contains(kind), "{kind}: {kinds:?}");
         }

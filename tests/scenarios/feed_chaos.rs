@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::rig::{Dice, Follower, House, Worker, current_server, feed_is_journal, once_each};
+use crate::rig::{
+    Dice, Follower, House, Server, Worker, current_server, feed_is_journal, once_each, servers,
+};
 
 const SESSIONS: [&str; 3] = ["a", "b", "c"];
 /// Rounds, unless `LACUNA_FEED_ROUNDS` says otherwise.
@@ -93,11 +95,23 @@ fn strike(house: &mut House, dice: &mut Dice, tally: &mut Tally) {
 #[test]
 fn the_stream_ends_as_the_journal_whatever_is_killed() {
     let rounds = std::env::var("LACUNA_FEED_ROUNDS").map_or(ROUNDS, |text| text.parse().unwrap());
+    kill_and_follow(&current_server(), rounds);
+}
+
+/// The older broker checks and stores in another order.
+#[test]
+fn nor_does_an_older_broker_lose_anything() {
+    if let Some(old) = servers().into_iter().nth(1) {
+        kill_and_follow(&old, 20);
+    }
+}
+
+fn kill_and_follow(server: &Server, rounds: usize) {
     let mut dice = Dice::roll("kills under a followed load");
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let began = Instant::now();
-        let mut house = House::start(&current_server());
+        let mut house = House::start(server);
         let follower = Follower::start(&house.url()).await;
         let worker = house.worker().await;
         let stop = Arc::new(AtomicBool::new(false));

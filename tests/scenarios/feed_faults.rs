@@ -235,6 +235,42 @@ fn nothing_stands_beside_the_events_of_another_journal() {
 }
 
 #[test]
+fn messages_of_strangers_are_told_and_cost_no_event() {
+    with_each_broker(async |server| {
+        let mut house = House::start(server);
+        let worker = house.worker().await;
+        worker.open("s").await;
+        caught_up(&worker).await;
+        let subject = "lacuna.v1.events.acme.s.span-recorded";
+        for part in 0..3 {
+            worker.nats.publish(subject, "{\"seq\":7}".into()).await.unwrap();
+            worker.nats.flush().await.unwrap();
+            append_many(&worker, part * 20, part * 20 + 20).await;
+        }
+        let feed = caught_up(&worker).await;
+        assert!(feed["problems"].to_string().contains("not Lacuna's"), "{feed}");
+        let fed = everything(&worker.nats).await;
+        let strangers = fed.iter().filter(|fed| fed.id.is_empty()).count();
+        assert_eq!(strangers, 3);
+        let events: Vec<_> = fed.into_iter().filter(|fed| !fed.id.is_empty()).collect();
+        let seqs: Vec<u64> = events.iter().map(|fed| fed.seq()).collect();
+        assert_eq!(seqs, (1..=61).collect::<Vec<_>>(), "each once, in order");
+        tokio::task::block_in_place(|| house.stop_daemon());
+        // One that takes a name of ours, behind the events, is not taken for ours.
+        let mut headers = async_nats::HeaderMap::new();
+        let journal = events[0].body["journal"].as_str().unwrap();
+        headers.insert("Nats-Msg-Id", format!("{journal}:62"));
+        let forged = json!({ "seq": 62, "hash": "0".repeat(64) }).to_string();
+        worker.nats.publish_with_headers(subject, headers, forged.into()).await.unwrap();
+        worker.nats.flush().await.unwrap();
+        house.start_daemon();
+        append_many(&worker, 60, 70).await;
+        let feed = feed_until(&worker, |feed| feed["state"] == "refused").await;
+        assert!(feed["problems"].to_string().contains("seq 62"), "{feed}");
+    });
+}
+
+#[test]
 fn a_journal_from_a_backup_is_not_mixed_with_what_followers_saw() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lacuna_engine::{Journal, Options};
-use lacuna_nats::{Access, Announcement, Announcer, FeedOptions, Keys, RelayHandle};
+use lacuna_nats::{Access, Announcement, Announcer, FeedOptions, RelayHandle};
 use lacuna_verbs::{Call, Service, Settings};
 use lacuna_wire::journal::FeedBody;
 use lacuna_wire::{Subject, journal_subject};
@@ -24,7 +24,7 @@ struct Publishing {
 impl Publishing {
     async fn start(folder: &Path, url: &str) -> Self {
         let journal = Arc::new(Journal::open(folder, Options::default()).unwrap());
-        let access = Access { url: url.into(), keys: Keys::default(), name: "relay".into() };
+        let access = Access::new(url, "relay");
         let client = lacuna_nats::connect(&access).await.unwrap();
         let options = FeedOptions {
             max_age: Duration::from_secs(3_600),

@@ -39,12 +39,14 @@ mod feed_said;
 mod feed_permissions;
 mod outside;
 mod permissions;
+mod proof;
 mod scrub;
 mod secured;
 mod service;
 
 mod oracle;
 mod transcripts;
+mod transfer;
 
 /// A file that nobody names would never be compiled, and its tests would pass by not running.
 #[test]

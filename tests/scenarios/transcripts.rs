@@ -83,6 +83,26 @@ async fn sound(worker: &Worker, report: &Value) -> Result<(), String> {
     anthropic_accepts(&system, &messages).map_err(|why| format!("{session}, anthropic: {why}"))
 }
 
+/// A session goes into another journal and comes out as the same file, with the same window.
+fn carried_over(cli: &Cli, report: &Value, name: &str) {
+    let session = report["session"].as_str().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let export = |cli: &Cli, file: &str| {
+        let file = folder.path().join(file);
+        cli.done(&["export", "-s", session, "-o", file.to_str().unwrap()]);
+        (std::fs::read(&file).unwrap(), file.display().to_string())
+    };
+    let (exported, file) = export(cli, "first.jsonl");
+    let other = Cli::journal(&folder.path().join("journal"));
+    other.done(&["import", &file]);
+    let (again, _) = export(&other, "again.jsonl");
+    assert!(again == exported, "{name}, {session}: another file came out");
+    let window = |cli: &Cli| cli.done(&["window", "-s", session]);
+    assert!(window(&other) == window(cli), "{name}, {session}: another window");
+    let verified = other.done(&["verify"]);
+    assert_eq!(verified["faults"], json!([]), "{name}, {session}");
+}
+
 async fn every_one_imports(format: &str) {
     let Some(folder) = transcripts(format) else { return };
     let broker = Broker::start(&current_server());
@@ -111,6 +131,7 @@ async fn every_one_imports(format: &str) {
         let verified = cli.done(&["verify"]);
         assert_eq!((&verified["ok"], &verified["faults"]), (&true.into(), &json!([])), "{name}");
         assert_eq!(verified["checked"]["events"], head["seq"], "{name}");
+        reports.iter().for_each(|report| carried_over(&cli, report, &name));
         let daemon = Daemon::start(journal.path(), &broker.url());
         for report in reports {
             sessions += 1;

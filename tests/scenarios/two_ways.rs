@@ -8,7 +8,9 @@ use serde_json::Value;
 use crate::rig::{Cli, House, current_server};
 
 /// Fields that differ between two journals that hold the same, whatever the way.
-const OF_THE_JOURNAL: [&str; 14] = [
+const OF_THE_JOURNAL: [&str; 16] = [
+    "note",
+    "key",
     "journal",
     "at",
     "recorded_at",
@@ -153,6 +155,7 @@ fn commands(claims: &str, backup: &str) -> Vec<(&'static str, Vec<String>, i32)>
         ("", split("head"), 0),
         ("", split("verify"), 0),
         ("", split("verify --from 2 --to 9"), 0),
+        ("", split("checkpoint"), 0),
         ("", split("stats"), 0),
         ("", with("backup", backup), 0),
     ]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lacuna_engine::{Journal, Options};
-use lacuna_nats::{Access, Bounds, Keys};
+use lacuna_nats::{Access, Bounds};
 use lacuna_verbs::{Service, Settings};
 use serde_json::json;
 
@@ -19,8 +19,7 @@ const SESSIONS: u64 = 16;
 pub(crate) async fn one_per_request(broker: &Broker, work: &Work) -> Result<Row, Failure> {
     let journal = Arc::new(Journal::open(&broker.folder().join("journal"), Options::default())?);
     let service = Service::new(Arc::clone(&journal), Settings::default());
-    let (url, name) = (broker.url().as_str().into(), "lacuna".into());
-    let access = Access { url, keys: Keys::default(), name };
+    let access = Access::new(&broker.url(), "lacuna");
     let serving =
         lacuna_nats::serve(lacuna_nats::connect(&access).await?, service, Bounds::default())
             .await?;

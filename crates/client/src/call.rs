@@ -152,7 +152,7 @@ impl Session {
     }
 
     /// The largest request that the broker takes, in bytes.
-    pub(crate) fn max_payload(&self) -> usize {
+    pub fn max_payload(&self) -> usize {
         match self.client.nats.server_info().max_payload {
             0 => 1 << 20,
             max => max,

@@ -26,6 +26,7 @@ use lacuna_core::{CommandStamp, Digest, Recorded, SessionNo, SpanId, Timestamp};
 
 use crate::CodecError;
 use crate::reader::Reader;
+use crate::registry::EVENT_IMPORTED;
 use crate::{body, registry};
 
 const WHAT: &str = "event";
@@ -43,12 +44,16 @@ pub fn event_hash(stored: &[u8]) -> Digest {
 /// as it was.
 pub fn encode_event(recorded: &mut Recorded, out: &mut Vec<u8>) -> Result<(), CodecError> {
     let start = out.len();
-    let principal = recorded.principal.as_str().as_bytes();
+    let by = recorded.imported.as_ref().map_or(&recorded.principal, |imported| &imported.by);
+    let principal = by.as_str().as_bytes();
     let (request, command_id) = match &recorded.command {
         Some(stamp) => (stamp.request, stamp.id.as_str().as_bytes()),
         None => ([0; 16], &[][..]),
     };
-    let (kind, encoded) = body::encode(&recorded.event)?;
+    let (kind, encoded) = match &recorded.imported {
+        None => body::encode(&recorded.event)?,
+        Some(imported) => body::imported::encode(recorded, imported)?,
+    };
     let principal_length: u8 = fit("principal", principal.len())?;
     let command_length: u16 = fit("command id", command_id.len())?;
     let body_length: u32 = fit("event body", encoded.len())?;
@@ -110,10 +115,14 @@ impl NameSeeker {
     }
 
     /// Whether an event may name it; one that settles a contradiction or begins a fork always may, it names
-    /// no spans.
+    /// no spans; and one of another journal, which may be any of these.
     pub fn may_be_in(&self, stored: &[u8]) -> bool {
         let kind = stored.get(2..4).map(|kind| u16::from_le_bytes([kind[0], kind[1]]));
-        let nameless = [&registry::CONTRADICTION_RESOLVED, &registry::SESSION_FORKED];
+        let nameless = [
+            &registry::CONTRADICTION_RESOLVED,
+            &registry::SESSION_FORKED,
+            &registry::EVENT_IMPORTED,
+        ];
         let nameless = nameless.iter().any(|nameless| kind == Some(nameless.number));
         nameless || stored.get(HEADER..).is_some_and(|body| self.seeker.find(body).is_some())
     }
@@ -121,6 +130,11 @@ impl NameSeeker {
 
 /// Decodes an event from exactly these bytes.
 pub fn decode_event(stored: &[u8]) -> Result<Recorded, CodecError> {
+    decode_within(stored, 0)
+}
+
+/// The same for an event that lies in as many imported ones.
+pub(crate) fn decode_within(stored: &[u8], depth: u32) -> Result<Recorded, CodecError> {
     let mut reader = Reader::new(WHAT, stored);
     let envelope = reader.u8()?;
     if envelope > ENVELOPE {
@@ -161,16 +175,25 @@ pub fn decode_event(stored: &[u8]) -> Result<Recorded, CodecError> {
             Some(CommandStamp { id, request })
         }
     };
+    let principal = principal.parse().map_err(|error| reader.damaged(format!("{error}")))?;
+    let (event, principal, imported) = if kind == EVENT_IMPORTED.number {
+        body::check_version(EVENT_IMPORTED, shape)?;
+        let (event, principal, imported) = body::imported::decode(body, principal, depth)?;
+        (event, principal, Some(Box::new(imported)))
+    } else {
+        (body::decode(kind, shape, body)?, principal, None)
+    };
     Ok(Recorded {
         seq,
         version,
         at,
         session,
-        principal: principal.parse().map_err(|error| reader.damaged(format!("{error}")))?,
+        principal,
         command,
         previous,
         hash: event_hash(stored),
-        event: body::decode(kind, shape, body)?,
+        event,
+        imported,
     })
 }
 

@@ -1,4 +1,5 @@
-//! Bytes and back: event header and bodies, blocks of events, packs of payloads, snapshots.
+//! Bytes and back: event header and bodies, blocks of events, packs of payloads, snapshots, signed
+//! notes.
 //!
 //! Everything here is a promise: what was once written is read for ever. The layouts are drawn in
 //! the modules, described in `schemas/storage.md` and held by golden files.
@@ -17,10 +18,15 @@ mod pack;
 mod seal;
 mod snapshot;
 
+mod checkpoint;
+mod note;
+
 pub use block::{Block, BlockBuilder, block_hash};
 pub use body::{decode_claims, encode_claims};
+pub use checkpoint::Checkpoint;
 pub use error::CodecError;
 pub use event::{NameSeeker, decode_event, encode_event, event_hash, peek_session, peek_version};
+pub use note::{NoteError, NoteSigner, NoteVerifier, Signature, SignedNote, Trust};
 pub use pack::{Pack, PackBuilder, PackHeader};
 pub use registry::{KINDS, Kind};
 pub use seal::Seal;

@@ -44,6 +44,7 @@ kinds! {
     RUN_CLOSED = 19, 1, "run-closed";
     WINDOW_RECEIPTED = 20, 1, "window-receipted";
     SESSION_FORKED = 21, 1, "session-forked";
+    EVENT_IMPORTED = 22, 1, "event-imported";
 }
 
 #[cfg(test)]

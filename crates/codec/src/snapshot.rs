@@ -41,7 +41,7 @@ const COVERED: usize = 76;
 const HEADER: usize = 108;
 
 /// The format of the state. It moves with any change to what its parts hold.
-pub const SNAPSHOT_FORMAT: u16 = 5;
+pub const SNAPSHOT_FORMAT: u16 = 6;
 
 /// Encodes a state for a reader that has the snapshot of extent `since`, or none. The same state always
 /// gives the same bytes.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::adopt::Adopted;
 use crate::event::{Match, Rule, RunEnd, RunTally};
 use crate::{
     AuditNote, Claim, Contract, Digest, NewSpan, PruneMode, Purpose, Rendering, SessionState,
@@ -63,6 +64,13 @@ pub enum Command {
     Fork(Fork),
     /// End the session: it stays readable and takes no more commands.
     Close,
+    /// Take over events of a session of another journal, from its first one on.
+    Adopt {
+        /// The id of that journal.
+        journal: String,
+        /// The events, in order.
+        events: Vec<Adopted>,
+    },
     /// Set the tenant's policy.
     SetPolicy {
         /// Its rules, in order.

@@ -12,6 +12,7 @@ mod time;
 
 pub mod text;
 
+mod adopt;
 mod command;
 pub mod event;
 
@@ -31,6 +32,7 @@ mod suggest;
 
 pub mod render;
 
+pub use adopt::{Adopted, MAX_PASSED, NotTheirs};
 pub use budget::Budget;
 pub use command::{Audit, CloseRun, Command, Due, Fork, Open, OpenRun, Prune, Receipt, Summarize};
 pub use context::{Context, CopyEvidence, Limits, LostSince};
@@ -45,7 +47,7 @@ pub use decide::{
 pub use digest::{Digest, Digesting, InvalidDigest};
 pub use event::{
     Alert, AuditNote, Cause, Check, Claim, ClaimOrigin, ClaimSource, CommandStamp, Contract, Cost,
-    Event, Match, PruneMode, Purpose, Recorded, RejectReason, Rendering, StoredClaims,
+    Event, Imported, Match, PruneMode, Purpose, Recorded, RejectReason, Rendering, StoredClaims,
     SummaryStatus,
 };
 pub use finding::{Finding, FindingCode};
@@ -63,8 +65,8 @@ pub use stand_in::{
     withheld_text,
 };
 pub use state::{
-    DirectiveState, Entry, EntryKind, Extent, ForkedFrom, Form, Grown, Outcome, ReceiptState, Rest,
-    SessionState, SpanIndex, SpanState, Tombstone,
+    DirectiveState, Entry, EntryKind, Extent, ForkedFrom, Form, Grown, ImportState, Outcome,
+    ReceiptState, Rest, SessionState, SpanIndex, SpanState, Tombstone,
 };
 pub use suggest::{Candidate, candidates};
 pub use time::{InvalidTime, Timestamp};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use lacuna_codec::{BlockBuilder, encode_claims};
 use lacuna_core::{
-    Command, CommandStamp, Content, Digest, Event, Principal, Recorded, Reply, SessionKey,
-    SessionNo, SessionState, Timestamp,
+    Adopted, Command, CommandStamp, Content, Digest, Event, Imported, Principal, Recorded, Reply,
+    SessionKey, SessionNo, SessionState, Timestamp,
 };
 use lacuna_store::{Commit, ForkRow, Head, Loss, Removal, StoreError};
 
@@ -37,6 +37,35 @@ pub(crate) struct Batch {
 pub(crate) struct Author<'a> {
     pub(crate) principal: &'a Principal,
     pub(crate) command: Option<&'a CommandStamp>,
+    /// The journal that the events come from, if they are taken over, and what they were there.
+    pub(crate) adopted: Option<(&'a str, &'a [Adopted])>,
+}
+
+impl Author<'_> {
+    /// Where an event was recorded first; `left` counts it and those behind it.
+    fn origin(&self, left: usize) -> Option<(Principal, Box<Imported>)> {
+        let (journal, adopted) = self.adopted?;
+        let adopted = adopted.get(adopted.len().checked_sub(left)?)?;
+        let there = adopted.recorded();
+        let key = match &there.event {
+            Event::SessionOpened(opened) => Some(opened.key.clone()),
+            _ => None,
+        };
+        let imported = Imported {
+            journal: journal.to_owned(),
+            key,
+            stored: Arc::clone(adopted.stored()),
+            seq: there.seq,
+            at: there.at,
+            session: there.session,
+            command: there.command.clone(),
+            previous: there.previous,
+            hash: there.hash,
+            by: self.principal.clone(),
+            passed: there.imported.as_ref().map_or(0, |before| before.passed) + 1,
+        };
+        Some((there.principal.clone(), Box::new(imported)))
+    }
 }
 
 impl Batch {
@@ -101,8 +130,11 @@ impl Batch {
         author: &Author<'_>,
         events: Vec<Event>,
     ) -> Result<(), StoreError> {
-        for event in events {
-            let recorded = self.seal(state.number, state.version + 1, state.head, author, event)?;
+        let all = events.len();
+        for (event, before) in events.into_iter().zip(0..) {
+            let left = all - before;
+            let place = (state.number, state.version + 1, state.head);
+            let recorded = self.seal(place, author, event, left)?;
             if let Event::LossyCommitted(event) = &recorded.event {
                 let (tenant, session) = (state.key.tenant.clone(), state.number);
                 let spans = event.spans.len() as u64;
@@ -122,13 +154,14 @@ impl Batch {
         events: Vec<Event>,
         parent: Option<&SessionState>,
     ) -> Result<Option<SessionState>, StoreError> {
+        let all = events.len();
         let mut events = events.into_iter();
         let Some(first) = events.next() else { return Ok(None) };
         let session = SessionNo(self.next_seq);
         let mut state = match (&first, parent) {
             (Event::SessionForked(_), Some(parent)) => {
                 let (version, head) = (parent.version + 1, parent.head);
-                let recorded = self.seal(session, version, head, author, first)?;
+                let recorded = self.seal((session, version, head), author, first, all)?;
                 let row = ForkRow { parent: parent.number, child: session, at: parent.version };
                 self.forks.push(row);
                 let mut state = parent.clone();
@@ -136,7 +169,7 @@ impl Batch {
                 state
             }
             _ => {
-                let recorded = self.seal(session, 1, Digest::default(), author, first)?;
+                let recorded = self.seal((session, 1, Digest::default()), author, first, all)?;
                 let Some(state) = SessionState::open(&recorded) else { return Ok(None) };
                 state
             }
@@ -148,22 +181,26 @@ impl Batch {
 
     fn seal(
         &mut self,
-        session: SessionNo,
-        version: u64,
-        previous: Digest,
+        (session, version, previous): (SessionNo, u64, Digest),
         author: &Author<'_>,
         event: Event,
+        left: usize,
     ) -> Result<Recorded, StoreError> {
+        let (principal, imported) = match author.origin(left) {
+            Some((principal, imported)) => (principal, Some(imported)),
+            None => (author.principal.clone(), None),
+        };
         let mut recorded = Recorded {
             seq: self.next_seq,
             version,
             at: self.at,
             session,
-            principal: author.principal.clone(),
+            principal,
             command: author.command.cloned(),
             previous,
             hash: Digest::default(),
             event,
+            imported,
         };
         self.block.push(&mut recorded)?;
         self.touched.entry(session).or_insert(version);
@@ -192,6 +229,15 @@ impl Batch {
                 payload.extend_from_slice(&encode_claims(&summarize.claims)?.1);
                 self.payload_bytes += payload.len();
                 self.payloads.push((first_seq, payload.into()));
+            }
+            (Command::Adopt { events, .. }, Reply::Adopted { events: new, .. }) => {
+                let new = &events[events.len().saturating_sub(*new)..];
+                for (seq, adopted) in (first_seq..).zip(new) {
+                    if let Some(payload) = adopted.payload() {
+                        self.payload_bytes += payload.len();
+                        self.payloads.push((seq, Arc::clone(payload)));
+                    }
+                }
             }
             _ => {}
         }

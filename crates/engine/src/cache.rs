@@ -101,6 +101,7 @@ mod tests {
             previous: Digest::default(),
             hash: Digest::default(),
             event: Event::SessionOpened(opened),
+            imported: None,
         });
         (key, Sized(state.unwrap()))
     }

@@ -15,6 +15,7 @@ use lacuna_core::{
 use lacuna_store::{BackupReport, Head, Store, StoreError, VerifyOptions, VerifyReport, Walked};
 
 use crate::again::Again;
+use crate::checkpoints::{Listener, Notary};
 use crate::examine::Examining;
 use crate::external::Stores;
 use crate::follow::Names;
@@ -51,6 +52,10 @@ pub struct Journal {
     pub(crate) scrubbed: Option<Arc<Progress>>,
     /// The scrub ends when this is gone.
     scrubbing: parking_lot::Mutex<Option<Sender<()>>>,
+    /// Signs checkpoints.
+    pub(crate) notary: Notary,
+    /// Gets every checkpoint that is signed.
+    pub(crate) listener: parking_lot::Mutex<Option<Listener>>,
 }
 
 /// Where the scrub keeps its place, in the journal's folder.
@@ -67,7 +72,7 @@ impl Journal {
     /// Opens the journal in a folder and starts its writer.
     pub fn open(path: &Path, options: Options) -> Result<Self, StoreError> {
         let store = Store::open(path, &options.store)?;
-        Ok(Self::start_in(store, options, Some(path.join(SCRUB))))
+        Ok(Self::start_in(store, options, Some(path)))
     }
 
     /// Starts a writer on an open store.
@@ -75,8 +80,9 @@ impl Journal {
         Self::start_in(store, options, None)
     }
 
-    /// The same with a file where the scrub keeps its place.
-    fn start_in(store: Store, options: Options, scrub_file: Option<PathBuf>) -> Self {
+    /// The same with a folder for the files beside the journal.
+    fn start_in(store: Store, mut options: Options, folder: Option<&Path>) -> Self {
+        let notary = Notary::new(store.journal(), folder, options.signing_key.take());
         let store = Arc::new(store);
         let (inbox, messages) = bounded(options.queue_commands);
         let counters = Arc::<Counters>::default();
@@ -121,9 +127,11 @@ impl Journal {
             beside: parking_lot::Mutex::new(beside),
             scrubbed: None,
             scrubbing: parking_lot::Mutex::new(None),
+            notary,
+            listener: parking_lot::Mutex::new(None),
         };
         if let Some(options) = scrub {
-            journal.start_scrub(options, scrub_file);
+            journal.start_scrub(options, folder.map(|folder| folder.join(SCRUB)));
         }
         journal
     }

@@ -10,6 +10,7 @@ mod request;
 mod again;
 mod batch;
 mod cache;
+mod checkpoints;
 mod copies;
 mod evidence;
 mod examine;
@@ -29,16 +30,20 @@ mod questions;
 mod receipt;
 mod search;
 mod stats;
+mod transfer;
 
 pub use answers::{CopyAt, Expanded, Lookup, Slice, SpanDurability, SummaryAccount};
+pub use checkpoints::{CheckpointClock, Judged, Judgement, Listener, Signed, judge};
 pub use clock::{Clock, system_clock};
 pub use diff::{Change, Stood};
 pub use error::EngineError;
 pub use external::{Ask, ExternalStore, FolderStore, Found, Stores, Through, Unread};
 pub use follow::TenantEvents;
 pub use journal::{Closed, Journal};
+pub use lacuna_codec::{Checkpoint, NoteVerifier};
 pub use lacuna_store::{
-    BackupReport, Fault, Head, Moment, StoreError, VerifyOptions, VerifyReport, Walked, step_taken,
+    BackupReport, CopyReport, Fault, Head, Moment, Standing, StoreError, VerifyOptions,
+    VerifyReport, Walked, read_copy, step_taken,
 };
 pub use options::Options;
 pub use past::Then;
@@ -50,3 +55,4 @@ pub use retention::{
 pub use scrub::{ScrubOptions, ScrubStats};
 pub use search::{Among, Bounds, Match, Pattern, SEARCH_TIME, Searched};
 pub use stats::Stats;
+pub use transfer::{Brought, Export, Exported, Payload};

@@ -1,5 +1,7 @@
 //! How the engine runs.
 
+use std::path::PathBuf;
+
 use lacuna_core::Limits;
 use lacuna_store::StoreOptions;
 
@@ -28,6 +30,8 @@ pub struct Options {
     pub stores: Stores,
     /// How the scrub reads; none where there is none.
     pub scrub: Option<ScrubOptions>,
+    /// The file of the key that checkpoints are signed with; in the journal's folder if none is named.
+    pub signing_key: Option<PathBuf>,
     /// Where record time comes from.
     pub clock: Clock,
 }
@@ -45,6 +49,7 @@ impl Default for Options {
             run_limit: RunLimit::default(),
             stores: Stores::default(),
             scrub: None,
+            signing_key: None,
             clock: system_clock(),
         }
     }
@@ -63,6 +68,7 @@ impl std::fmt::Debug for Options {
             .field("run_limit", &self.run_limit)
             .field("stores", &self.stores)
             .field("scrub", &self.scrub)
+            .field("signing_key", &self.signing_key)
             .finish_non_exhaustive()
     }
 }

@@ -50,6 +50,9 @@ impl Request {
                 let sources = claims.iter().map(|claim| claim.sources.len()).sum::<usize>();
                 summarize.words() + 64 * (covers.len() + sources) + BASE * claims.len()
             }
+            Command::Adopt { events, .. } => {
+                events.iter().map(|adopted| BASE + adopted.size()).sum()
+            }
             other => 64 * other.needs_evidence().len(),
         }
     }

@@ -394,8 +394,15 @@ impl Writer {
     ) -> Result<Done, StoreError> {
         let first_seq = batch.next_seq();
         if !decision.events.is_empty() {
-            let author =
-                Author { principal: &request.principal, command: request.command_id.as_ref() };
+            let new = decision.events.len();
+            let adopted = match &request.command {
+                Command::Adopt { journal, events } => {
+                    Some((journal.as_str(), &events[events.len().saturating_sub(new)..]))
+                }
+                _ => None,
+            };
+            let command = request.command_id.as_ref();
+            let author = Author { principal: &request.principal, command, adopted };
             match self.sessions.get_mut(key) {
                 Some(staged) => {
                     let before = staged.state.spans().len();

@@ -53,7 +53,7 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Show the whole story on a sample, in a temporary journal (or a daemon's, with --nats)
     Demo,
-    /// Record transcripts of other agents
+    /// Record transcripts of other agents, or sessions that `export` has written
     Import(Import),
     /// Begin a session
     Open(Open),
@@ -97,6 +97,8 @@ pub(crate) enum Command {
     Fork(Fork),
     /// End a session: it stays readable
     Close,
+    /// Write a session to a file: its events, to be imported elsewhere, or the request to a provider
+    Export(Export),
     /// How long payloads are kept
     #[command(subcommand)]
     Policy(Policy),
@@ -116,8 +118,11 @@ pub(crate) enum Command {
     Sessions,
     /// Where the journal ends
     Head,
-    /// Verify the journal: chain, digests, payloads, projections
+    /// Verify the journal: chain, digests, payloads, projections; with --checkpoint also whether it goes
+    /// on from what was once signed
     Verify(Verify),
+    /// Sign where the journal ends; keep the note where nobody who can write to the journal can
+    Checkpoint(Checkpoint),
     /// Copy the journal while it is in use
     Backup(Backup),
     /// Figures about the journal and its daemon
@@ -144,7 +149,7 @@ pub(crate) struct Import {
     /// Files, or folders of files that belong together
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// auto, openai-chat, claude-code, openhands, pi or atif
+    /// auto, openai-chat, claude-code, openhands, pi or atif; exports of events are recognised
     #[arg(long, default_value = "auto")]
     pub(crate) format: String,
     /// Only tell what would be recorded
@@ -153,6 +158,35 @@ pub(crate) struct Import {
     /// Size of the model's window
     #[arg(long, default_value_t = 200_000, value_name = "TOKENS")]
     pub(crate) window_tokens: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// Every event, whole: `import` takes it over
+    Jsonl,
+    /// The body of a chat-completions request
+    OpenaiChat,
+    /// The body of an Anthropic messages request
+    Anthropic,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Export {
+    /// What to write
+    #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
+    pub(crate) format: ExportFormat,
+    /// Of a request: a moment of the past, v12 (version), turn:3, or a time
+    #[arg(long)]
+    pub(crate) at: Option<At>,
+    /// Of a request: the model to ask; left out unless given
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// Of a request: the most tokens to answer with
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<u64>,
+    /// File to write; standard output unless given
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -434,6 +468,25 @@ pub(crate) struct Verify {
     /// Last seq
     #[arg(long, value_name = "SEQ")]
     pub(crate) to: Option<u64>,
+    /// File of signed checkpoints; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// A key to believe, <name>+<id>+<base64>, or a file of such lines; the journal's own unless given
+    #[arg(long = "key", value_name = "KEY", requires = "checkpoint")]
+    pub(crate) keys: Vec<String>,
+    /// Judge a copy of journal.redb by the checkpoints, without daemon or keys to its contents
+    #[arg(
+        long, value_name = "FILE", requires_all = ["checkpoint", "keys"],
+        conflicts_with_all = ["from", "to", "journal", "nats"]
+    )]
+    pub(crate) copy: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Checkpoint {
+    /// File to add the note to; standard output unless given
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -172,6 +172,29 @@ impl Backend {
         }
     }
 
+    /// The most bytes of one request.
+    pub(crate) fn room(&self) -> usize {
+        match &self.way {
+            Way::Nats { client, .. } => client.session("any").max_payload(),
+            Way::Journal { .. } => 8 << 20,
+        }
+    }
+
+    /// Uploads a content for a later request, if it is over this size and the request travels.
+    pub(crate) fn upload(
+        &self,
+        session: &str,
+        content: &[u8],
+        over: usize,
+    ) -> Result<Option<String>, Failure> {
+        match &self.way {
+            Way::Nats { runtime, client } if content.len() > over => {
+                Ok(Some(runtime.block_on(client.session(session).upload(content))?))
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Looks a span up and reads its whole content, however many messages that takes.
     pub(crate) fn expand(
         &self,

@@ -1,5 +1,7 @@
 //! The daemon's configuration: defaults compiled in, then the file, then environment and flags.
 
+mod entrance;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,11 +9,12 @@ use std::time::Duration;
 use lacuna_core::Limits;
 use lacuna_core::retention::Period;
 use lacuna_engine::{Options, RunLimit, ScrubOptions};
-use lacuna_nats::{Access, Bounds, BrokerUrl, FeedOptions, Keys};
+use lacuna_nats::{Bounds, FeedOptions};
 use lacuna_verbs::Settings;
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use self::entrance::NatsConfig;
 use crate::args::Global;
 use crate::failure::Failure;
 use crate::stores::{ProbeConfig, StoreConfig, StoresConfig};
@@ -34,6 +37,7 @@ pub(crate) struct Config {
     stores: BTreeMap<String, StoreConfig>,
     probe: ProbeConfig,
     scrub: ScrubConfig,
+    checkpoint: CheckpointConfig,
     feed: FeedConfig,
     stop: StopConfig,
     pub(crate) log: LogConfig,
@@ -45,18 +49,6 @@ pub(crate) struct JournalConfig {
     pub(crate) dir: PathBuf,
     cache_mib: usize,
     cached_spans: usize,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct NatsConfig {
-    pub(crate) url: BrokerUrl,
-    credentials: PathBuf,
-    nkey: PathBuf,
-    tls_ca: PathBuf,
-    tls_cert: PathBuf,
-    tls_key: PathBuf,
-    tls_first: bool,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -119,6 +111,14 @@ struct ScrubConfig {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
+struct CheckpointConfig {
+    #[serde(deserialize_with = "period")]
+    every: Period,
+    key: PathBuf,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct FeedConfig {
     #[serde(deserialize_with = "period")]
     max_age: Period,
@@ -165,28 +165,8 @@ impl Config {
         if let Some(dir) = &global.journal {
             set("journal", "dir", dir.display().to_string());
         }
-        let broker = &global.broker;
-        if let Some(url) = &broker.nats {
-            set("nats", "url", url.as_str().to_owned());
-        }
-        // Of two ways to be known the one on the command line counts.
-        if broker.creds.is_some() || broker.nkey.is_some() {
-            set("nats", "credentials", String::new());
-            set("nats", "nkey", String::new());
-        }
-        for (key, path) in [
-            ("credentials", &broker.creds),
-            ("nkey", &broker.nkey),
-            ("tls_ca", &broker.tls_ca),
-            ("tls_cert", &broker.tls_cert),
-            ("tls_key", &broker.tls_key),
-        ] {
-            if let Some(path) = path {
-                set("nats", key, path.display().to_string());
-            }
-        }
-        if let (true, Some(Value::Table(nats))) = (broker.tls_first, table.get_mut("nats")) {
-            nats.insert("tls_first".into(), true.into());
+        if let Some(Value::Table(nats)) = table.get_mut("nats") {
+            entrance::overlay(nats, &global.broker);
         }
         let text = toml::to_string(&table).map_err(|error| Failure::Other(error.to_string()))?;
         let config: Self = table.try_into().map_err(|error: toml::de::Error| {
@@ -254,21 +234,6 @@ impl Config {
         Ok((bytes_per_second > 0).then_some(ScrubOptions { bytes_per_second, every }))
     }
 
-    /// How a broker is entered, the configured one or the usual one at this URL.
-    pub(crate) fn access(&self, url: BrokerUrl) -> Access {
-        let file = |path: &PathBuf| (!path.as_os_str().is_empty()).then(|| path.clone());
-        let nats = &self.nats;
-        let keys = Keys {
-            credentials: file(&nats.credentials),
-            nkey: file(&nats.nkey),
-            tls_ca: file(&nats.tls_ca),
-            tls_cert: file(&nats.tls_cert),
-            tls_key: file(&nats.tls_key),
-            tls_first: nats.tls_first,
-        };
-        Access { url, keys, name: "lacuna".to_owned() }
-    }
-
     /// The external stores.
     pub(crate) fn stores(&self) -> StoresConfig<'_> {
         StoresConfig { named: &self.stores, probe: &self.probe }
@@ -292,6 +257,8 @@ impl Config {
             cached_spans: self.journal.cached_spans,
             // Checked when it was loaded.
             scrub: self.scrub().ok().flatten(),
+            signing_key: Some(self.checkpoint.key.clone())
+                .filter(|key| !key.as_os_str().is_empty()),
             run_limit: RunLimit {
                 spans: self.retention.limit_spans,
                 share_ppm: self.retention.limit_percent * 10_000,
@@ -344,6 +311,11 @@ impl Config {
         Duration::from_millis(self.retention.every.0)
     }
 
+    /// How often checkpoints are signed; zero: only when asked.
+    pub(crate) fn checkpoint_every(&self) -> Duration {
+        Duration::from_millis(self.checkpoint.every.0)
+    }
+
     /// How long a stopping daemon waits for requests in flight.
     pub(crate) fn deadline(&self) -> Duration {
         Duration::from_secs(self.stop.deadline_seconds)
@@ -379,6 +351,8 @@ fn redact(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use lacuna_nats::BrokerUrl;
+
     use super::*;
     use crate::args::Broker;
 
@@ -427,6 +401,7 @@ mod tests {
             ("[log]\nformat = \"xml\"\n", "xml"),
             ("[limits]\nspan_mib = 5000\n", "limits.span_mib"),
             ("[retention]\nevery = \"1y\"\n", "1y"),
+            ("[checkpoint]\nevery = \"often\"\n", "often"),
             ("[retention]\nlimit_percent = 101\n", "retention.limit_percent"),
             ("[feed]\nmax_age = \"0s\"\n", "feed.max_age"),
             ("[feed]\nmax_mib = 0\n", "feed.max_mib"),
@@ -476,28 +451,6 @@ mod tests {
         assert!(dump.contains("[stores.archive]"), "{dump}");
         let (none, _) = load("").unwrap();
         assert!(none.stores().named.is_empty());
-    }
-
-    #[test]
-    fn the_way_into_the_broker_is_that_of_the_file_unless_flags_say_otherwise() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let text = "[nats]\ncredentials = \"a.creds\"\ntls_ca = \"ca.pem\"\ntls_first = true\n";
-        std::fs::write(file.path(), text).unwrap();
-        let keys = |broker: Broker| {
-            let global = Global { broker, ..global(None) };
-            let (config, _) = Config::load(Some(file.path()), &global).unwrap();
-            config.access(config.nats.url.clone()).keys
-        };
-        let of_the_file = Keys {
-            credentials: Some("a.creds".into()),
-            tls_ca: Some("ca.pem".into()),
-            tls_first: true,
-            ..Keys::default()
-        };
-        assert_eq!(keys(Broker::default()), of_the_file);
-        let (nkey, tls_ca) = (Some(PathBuf::from("u.nk")), Some(PathBuf::from("other.pem")));
-        let flags = Broker { nkey: nkey.clone(), tls_ca: tls_ca.clone(), ..Broker::default() };
-        assert_eq!(keys(flags), Keys { credentials: None, nkey, tls_ca, ..of_the_file });
     }
 
     #[test]

@@ -99,6 +99,11 @@ impl fmt::Debug for BrokerUrl {
 }
 
 impl Access {
+    /// A broker that lets in whoever its URL names.
+    pub fn new(url: &str, name: &str) -> Self {
+        Self { url: url.into(), keys: Keys::default(), name: name.to_owned() }
+    }
+
     /// Reads the files and makes the client library's options of all this.
     pub(crate) fn options(&self) -> Result<ConnectOptions, ConnectError> {
         let mut options = self.keys.options()?.name(&self.name);

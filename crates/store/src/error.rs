@@ -65,6 +65,17 @@ pub enum StoreError {
         /// The journal that it was found with.
         expected: String,
     },
+    /// The key that checkpoints are signed with cannot be used.
+    #[error(
+        "the signing key in {file} cannot be used ({why}): put the right one back, or move it away \
+         and a new one is made, whose public half must then be handed on again"
+    )]
+    SigningKey {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
     /// Packs are no longer what they were when a removal was prepared. Nothing was written.
     #[error(
         "the payloads stored at {seq} have changed since their removal was prepared: prepare it again"

@@ -174,7 +174,7 @@ pub(crate) fn fill(db: &Guarded) -> Result<(), StoreError> {
                 Event::SessionOpened(event) => {
                     tenants.insert(recorded.session, event.key.tenant);
                 }
-                Event::SessionForked(event) => {
+                Event::SessionForked(event) if recorded.imported.is_none() => {
                     tenants.insert(recorded.session, event.key.tenant);
                 }
                 Event::LossyCommitted(event) => {

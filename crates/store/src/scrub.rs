@@ -19,7 +19,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 
 /// Writes these bytes to a file, mode 0600, in place of what it holds now. On an error the old or
 /// the new content is in force.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     finish(path)?;
     let new = beside(path, ".new");
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;

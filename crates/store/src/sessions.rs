@@ -250,6 +250,36 @@ impl Store {
     }
 }
 
+/// An event and its stored form.
+pub type WithStored = (Recorded, Arc<[u8]>);
+
+impl Store {
+    /// The stored forms of up to `limit` of a session's events from a version on, about as many as fit into
+    /// `bytes`; at least one, if there is one.
+    pub fn stored_history(
+        &self,
+        session: SessionNo,
+        from_version: u64,
+        limit: usize,
+        bytes: usize,
+    ) -> Result<Vec<WithStored>, StoreError> {
+        defensively(|| {
+            let read = self.db.begin_read()?;
+            let (mut found, mut taken) = (Vec::new(), 0);
+            each_stored(&read, session, from_version.max(1), |stored| {
+                let recorded = decode_event(stored)?;
+                if found.len() >= limit || (taken + stored.len() > bytes && !found.is_empty()) {
+                    return Ok(false);
+                }
+                taken += stored.len();
+                found.push((recorded, stored.into()));
+                Ok(true)
+            })?;
+            Ok(found)
+        })
+    }
+}
+
 /// Folds one event into a state that may not exist yet.
 pub(crate) fn fold(
     state: &mut Option<SessionState>,

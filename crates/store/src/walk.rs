@@ -1,6 +1,8 @@
 //! Going through the journal commit by commit, in the order of recording: neighbours share packs, so
 //! this is the cheapest way to read every payload.
 
+use std::sync::Arc;
+
 use lacuna_codec::Block;
 use lacuna_core::{Event, Recorded, Storage};
 
@@ -89,5 +91,20 @@ impl PayloadReader {
             }
             _ => Ok(None),
         }
+    }
+
+    /// Reads back all that an event committed to, as it was filed: a span's content, or a summary's text
+    /// and its claims behind it.
+    pub fn read_filed(&mut self, recorded: &Recorded) -> Result<Option<Stored>, StoreError> {
+        let found = self.read_event(recorded)?;
+        let (Some(Stored::Whole(text)), Event::SummaryRecorded(event)) = (&found, &recorded.event)
+        else {
+            return Ok(found);
+        };
+        Ok(Some(match self.read_claims(recorded.seq, event.bytes, &event.claims)? {
+            None => Stored::Whole(Arc::clone(text)),
+            Some(Stored::Whole(claims)) => Stored::Whole([&text[..], &claims].concat().into()),
+            Some(other) => other,
+        }))
     }
 }

@@ -208,6 +208,7 @@ fn reply(done: &Done, key: &SessionKey, journal: &str, max: usize) -> Result<Vec
         | Reply::RunOpened { version, .. }
         | Reply::RunClosed { version, .. }
         | Reply::NoticeGiven { version, .. }
+        | Reply::Adopted { version, .. }
         | Reply::Removed { version, .. } => {
             encode(&VersionReply { version: *version, duplicate: again })
         }

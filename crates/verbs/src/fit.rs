@@ -150,6 +150,7 @@ mod tests {
             command_id: None,
             kind: "prune-executed".into(),
             hash: "0".repeat(64),
+            imported: None,
             previous: "0".repeat(64),
             fields,
         }

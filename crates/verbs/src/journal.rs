@@ -1,12 +1,18 @@
 //! The verbs that concern the whole journal.
 
+mod adopt;
+mod checkpoints;
+
+pub use checkpoints::verify_copy;
+
 use std::path::{Component, Path, PathBuf};
 
 use lacuna_core::Tenant;
 use lacuna_engine::{ScrubStats, VerifyOptions};
 use lacuna_wire::journal::{
-    BackupReply, BackupRequest, CheckedBody, EventRef, EventsReply, EventsRequest, FaultBody,
-    HeadReply, ScrubBody, SessionsReply, SessionsRequest, StatsReply, VerifyReply, VerifyRequest,
+    AdoptRequest, BackupReply, BackupRequest, CheckedBody, EventRef, EventsReply, EventsRequest,
+    FaultBody, HeadReply, ScrubBody, SessionsReply, SessionsRequest, StatsReply, VerifyReply,
+    VerifyRequest,
 };
 use lacuna_wire::{Code, Empty, EventBody, WireError, event_body, parse};
 
@@ -30,6 +36,17 @@ pub(crate) fn begin(call: &Call<'_>) -> Result<Work, WireError> {
         "verify" => {
             let request: VerifyRequest = parse(call.body)?;
             Box::new(move |inner| verify(inner, &request, max))
+        }
+        "checkpoint" => {
+            let Empty {} = parse(call.body)?;
+            return Ok(Work::Deed(Box::new(checkpoints::sign)));
+        }
+        "adopt" => {
+            let request: AdoptRequest = parse(call.body)?;
+            let (tenant, principal) = (call.subject.tenant.clone(), call.subject.principal.clone());
+            return Ok(Work::Deed(Box::new(move |inner| {
+                adopt::adopt(inner, &tenant, &principal, request)
+            })));
         }
         "stats" => {
             let Empty {} = parse(call.body)?;
@@ -65,6 +82,13 @@ fn head(inner: &Inner) -> Result<Vec<u8>, WireError> {
         seq: head.seq,
         head: head.block.to_string(),
         recorded_at: head.at.to_string(),
+        keys: inner
+            .journal
+            .verifiers()
+            .map_err(wire_error)?
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
     })
 }
 
@@ -119,11 +143,13 @@ fn verify(inner: &Inner, request: &VerifyRequest, max: usize) -> Result<Vec<u8>,
             "the journal ends at seq {last}: nothing would be verified"
         )));
     }
+    // First: what is wrong with the request is said before the journal is read.
+    let checkpoints = checkpoints::judge(inner, request)?;
     let report = inner.journal.verify(&options, |_| {}).map_err(wire_error)?;
     let faults = report.faults.iter();
     encode_within(
         &VerifyReply {
-            ok: report.faults.is_empty(),
+            ok: report.faults.is_empty() && checkpoints.iter().all(|c| c.verdict == "extends"),
             checked: CheckedBody {
                 events: report.events,
                 payloads: report.payloads,
@@ -132,6 +158,7 @@ fn verify(inner: &Inner, request: &VerifyRequest, max: usize) -> Result<Vec<u8>,
                 snapshots: report.snapshots,
             },
             faults: faults.map(|f| FaultBody { seq: f.seq, what: f.what.clone() }).collect(),
+            checkpoints,
         },
         max,
     )

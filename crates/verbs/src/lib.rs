@@ -22,5 +22,6 @@ mod service;
 
 pub use call::{Answer, Call, Job, Responder};
 pub use fit::{longest_event, shorten};
+pub use journal::verify_copy;
 pub use service::Service;
 pub use settings::Settings;

@@ -117,7 +117,7 @@ impl Service {
             }
             "put-chunk" | "put-close" => self.0.uploads.begin(call, &key).map(Work::Done),
             "expand" | "window" | "durability" | "tombstones" | "history" | "suggest"
-            | "explain" | "diff" | "search" => Ok(queries::begin(call, key)),
+            | "explain" | "diff" | "search" | "export" => Ok(queries::begin(call, key)),
             "receipt" | "fork" => Ok(deeds::begin(call, key)),
             _ => commands::begin(call, key, &self.0),
         }

@@ -37,9 +37,27 @@ pub struct EventBody {
     /// The hash of the session's previous event; zeros for its first.
     #[serde(default)]
     pub previous: String,
+    /// Where it was recorded first, if that was in another journal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<ImportedBody>,
     /// The fields of its kind.
     #[serde(flatten)]
     pub fields: Map<String, Value>,
+}
+
+/// Where an event was recorded first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ImportedBody {
+    /// The journal.
+    pub journal: String,
+    /// Its position there.
+    pub seq: u64,
+    /// When it was recorded there.
+    pub at: String,
+    /// Its hash there.
+    pub hash: String,
+    /// Who brought it here. `principal` is who acted there.
+    pub by: String,
 }
 
 /// An event of this session as JSON.
@@ -52,10 +70,17 @@ pub fn event_body(journal: &str, key: &SessionKey, recorded: &Recorded) -> Event
         session: key.session.to_string(),
         at: recorded.at.to_string(),
         principal: recorded.principal.to_string(),
-        command_id: recorded.command.as_ref().map(|stamp| stamp.id.as_str().to_owned()),
+        command_id: recorded.stamp().map(|stamp| stamp.id.as_str().to_owned()),
         kind: recorded.event.kind().to_owned(),
         hash: recorded.hash.to_string(),
         previous: recorded.previous.to_string(),
+        imported: recorded.imported.as_ref().map(|imported| ImportedBody {
+            journal: imported.journal.clone(),
+            seq: imported.seq,
+            at: imported.at.to_string(),
+            hash: imported.hash.to_string(),
+            by: imported.by.to_string(),
+        }),
         fields: fields(recorded),
     }
 }
@@ -158,7 +183,7 @@ fn fields(recorded: &Recorded) -> Map<String, Value> {
                 "tokens": lost.tokens,
                 "tombstone": tombstone_text(&lost.span),
             })).collect::<Vec<_>>(),
-            "cause": cause_json(&e.cause, recorded.at),
+            "cause": cause_json(&e.cause, recorded.happened_at()),
             "residue": e.residue,
         }),
         Event::SpanRestored(e) => json!({ "span": e.span }),

@@ -4,8 +4,9 @@ use lacuna_core::SessionKey;
 
 /// The stream.
 pub const FEED_STREAM: &str = "LACUNA_EVENTS";
-/// Every subject of the feed.
-pub const FEED_SUBJECTS: &str = "lacuna.v1.events.>";
+/// Every subject of the feed, and no deeper one: a request that somebody sends to the tenant `events` by
+/// mistake must not be stored, contents and all.
+pub const FEED_SUBJECTS: &str = "lacuna.v1.events.*.*.*";
 /// The name that stands for the journal itself where a tenant stands in the subjects of the feed. No
 /// tenant may have it.
 pub const JOURNAL_TENANT: &str = "_journal";
@@ -88,7 +89,11 @@ mod tests {
             journal_subject("0fa9", "gap-found"),
             "lacuna.v1.events._journal.0fa9.gap-found"
         );
-        let prefix = FEED_SUBJECTS.strip_suffix('>').unwrap();
-        assert!(event_subject(&key, "x").starts_with(prefix));
+        let tokens = |subject: &str| subject.split('.').count();
+        let prefix = FEED_SUBJECTS.strip_suffix("*.*.*").unwrap();
+        for subject in [event_subject(&key, "x"), journal_subject("0fa9", "x")] {
+            assert!(subject.starts_with(prefix));
+            assert_eq!(tokens(&subject), tokens(FEED_SUBJECTS));
+        }
     }
 }

@@ -20,7 +20,7 @@ mod asyncapi;
 pub use asyncapi::asyncapi;
 pub use common::{BudgetBody, CheckBody, CostBody, Empty, EvidenceBody};
 pub use error::{Code, WireError};
-pub use event::{EventBody, cause_json, event_body};
+pub use event::{EventBody, ImportedBody, cause_json, event_body};
 pub use feed::{
     FEED_STREAM, FEED_SUBJECTS, JOURNAL_TENANT, MESSAGE_ID, MessageId, event_subject,
     journal_subject,

@@ -106,6 +106,11 @@ pub const SESSION_VERBS: &[VerbSpec] = &[
     ),
     verb::<s::HistoryRequest, s::HistoryReply>(Session, "history", "reads the session's events"),
     verb::<s::ExplainRequest, s::ExplainReply>(Session, "explain", "tells what happened to a span"),
+    verb::<s::ExportRequest, s::ExportReply>(
+        Session,
+        "export",
+        "reads the session as another journal takes it over",
+    ),
     verb::<s::DiffRequest, s::DiffReply>(
         Session,
         "diff",
@@ -161,6 +166,16 @@ pub const RETENTION_VERBS: &[VerbSpec] = &[
 pub const JOURNAL_VERBS: &[VerbSpec] = &[
     verb::<Empty, j::HeadReply>(Journal, "head", "tells where the journal ends"),
     verb::<j::VerifyRequest, j::VerifyReply>(Journal, "verify", "verifies the journal"),
+    verb::<Empty, j::CheckpointReply>(
+        Journal,
+        "checkpoint",
+        "signs where the journal ends, to be kept elsewhere",
+    ),
+    verb::<j::AdoptRequest, j::AdoptReply>(
+        Journal,
+        "adopt",
+        "takes over a session of another journal",
+    ),
     verb::<Empty, j::StatsReply>(Journal, "stats", "tells figures about the daemon"),
     verb::<j::EventsRequest, j::EventsReply>(
         Journal,

@@ -203,7 +203,9 @@ pub(crate) async fn feed_is_journal(worker: &Worker, sessions: &[&str]) -> Vec<F
     let fed = everything(&worker.nats).await;
     let mut recorded = Vec::new();
     for session in sessions {
-        recorded.extend(worker.history(session).await);
+        // A fork's history begins with events of the session that it was forked from.
+        let history = worker.history(session).await.into_iter();
+        recorded.extend(history.filter(|event| event["session"] == *session));
     }
     recorded.sort_by_key(|event| event["seq"].as_u64());
     let head = worker.journal("head", json!({})).await["seq"].as_u64().unwrap();

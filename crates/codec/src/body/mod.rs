@@ -2,6 +2,7 @@
 
 mod claims;
 mod domain;
+pub(crate) mod imported;
 mod past;
 mod retention;
 mod summary;
@@ -98,6 +99,14 @@ pub(crate) fn encode(event: &Event) -> Result<(Kind, Vec<u8>), CodecError> {
             (registry::SESSION_FORKED, bincode::encode_to_vec(v1::SessionForkedV1::from(e), config))
         }
     };
+    self::encoded(kind, encoded)
+}
+
+/// Bounds an encoded body: what could not be read again is not written.
+fn encoded(
+    kind: Kind,
+    encoded: Result<Vec<u8>, bincode::error::EncodeError>,
+) -> Result<(Kind, Vec<u8>), CodecError> {
     let encoded = encoded.map_err(|error| CodecError::damaged("event body", error.to_string()))?;
     let size = encoded.len();
     if size > MAX_BODY {
@@ -115,6 +124,69 @@ pub(crate) fn decode(number: u16, version: u16, body: &[u8]) -> Result<Event, Co
         let known = registry::KINDS.iter().map(|kind| u32::from(kind.number)).max().unwrap_or(0);
         return Err(CodecError::Newer { what: "event kind", found: u32::from(number), known });
     };
+    check_version(*kind, version)?;
+    Ok(match *kind {
+        registry::SESSION_OPENED => {
+            Event::SessionOpened(read::<v1::SessionOpenedV1>(*kind, body)?.try_into()?)
+        }
+        registry::SPAN_RECORDED => {
+            Event::SpanRecorded(read::<v1::SpanRecordedV1>(*kind, body)?.try_into()?)
+        }
+        registry::SUMMARY_RECORDED => Event::SummaryRecorded(match version {
+            1 => read::<v1::SummaryRecordedV1>(*kind, body)?.try_into()?,
+            _ => read::<v2::SummaryRecordedV2>(*kind, body)?.try_into()?,
+        }),
+        registry::PRUNE_EXECUTED => {
+            Event::PruneExecuted(read::<v1::PruneExecutedV1>(*kind, body)?.try_into()?)
+        }
+        registry::PRUNE_REJECTED => {
+            Event::PruneRejected(read::<v1::PruneRejectedV1>(*kind, body)?.try_into()?)
+        }
+        registry::LOSSY_COMMITTED => Event::LossyCommitted(match version {
+            1 => read::<v1::LossyCommittedV1>(*kind, body)?.try_into()?,
+            _ => read::<v2::LossyCommittedV2>(*kind, body)?.try_into()?,
+        }),
+        registry::SPAN_RESTORED => {
+            Event::SpanRestored(read::<v1::SpanRestoredV1>(*kind, body)?.try_into()?)
+        }
+        registry::SPAN_READ => Event::SpanRead(read::<v1::SpanReadV1>(*kind, body)?.try_into()?),
+        registry::CONTRADICTION_NOTED => {
+            Event::ContradictionNoted(read::<v1::ContradictionNotedV1>(*kind, body)?.try_into()?)
+        }
+        registry::CONTRADICTION_RESOLVED => {
+            Event::ContradictionResolved(read::<v1::ContradictionResolvedV1>(*kind, body)?.into())
+        }
+        registry::SUMMARY_AUDITED => {
+            Event::SummaryAudited(read::<v1::SummaryAuditedV1>(*kind, body)?.try_into()?)
+        }
+        registry::ALERT_RAISED => {
+            Event::AlertRaised(read::<v1::AlertRaisedV1>(*kind, body)?.try_into()?)
+        }
+        registry::POLICY_SET => Event::PolicySet(read::<v1::PolicySetV1>(*kind, body)?.try_into()?),
+        registry::HOLD_PLACED => {
+            Event::HoldPlaced(read::<v1::HoldPlacedV1>(*kind, body)?.try_into()?)
+        }
+        registry::HOLD_RELEASED => {
+            Event::HoldReleased(read::<v1::HoldReleasedV1>(*kind, body)?.into())
+        }
+        registry::NOTICE_GIVEN => {
+            Event::NoticeGiven(read::<v1::NoticeGivenV1>(*kind, body)?.try_into()?)
+        }
+        registry::RUN_OPENED => Event::RunOpened(read::<v1::RunOpenedV1>(*kind, body)?.into()),
+        registry::RUN_CLOSED => Event::RunClosed(read::<v1::RunClosedV1>(*kind, body)?.try_into()?),
+        registry::WINDOW_RECEIPTED => {
+            Event::WindowReceipted(read::<v1::WindowReceiptedV1>(*kind, body)?.try_into()?)
+        }
+        registry::SESSION_FORKED => {
+            Event::SessionForked(read::<v1::SessionForkedV1>(*kind, body)?.try_into()?)
+        }
+        registry::SESSION_CLOSED if body.is_empty() => Event::SessionClosed,
+        _ => return Err(CodecError::damaged(kind.name, "its body does not fit its kind")),
+    })
+}
+
+/// Refuses a version of a body that this release does not know.
+pub(crate) fn check_version(kind: Kind, version: u16) -> Result<(), CodecError> {
     if version > kind.version {
         let (found, known) = (u32::from(version), u32::from(kind.version));
         return Err(CodecError::Newer { what: kind.name, found, known });
@@ -122,67 +194,10 @@ pub(crate) fn decode(number: u16, version: u16, body: &[u8]) -> Result<Event, Co
     if version == 0 {
         return Err(CodecError::damaged(kind.name, "version 0"));
     }
-    Ok(match *kind {
-        registry::SESSION_OPENED => {
-            Event::SessionOpened(read::<v1::SessionOpenedV1>(kind, body)?.try_into()?)
-        }
-        registry::SPAN_RECORDED => {
-            Event::SpanRecorded(read::<v1::SpanRecordedV1>(kind, body)?.try_into()?)
-        }
-        registry::SUMMARY_RECORDED => Event::SummaryRecorded(match version {
-            1 => read::<v1::SummaryRecordedV1>(kind, body)?.try_into()?,
-            _ => read::<v2::SummaryRecordedV2>(kind, body)?.try_into()?,
-        }),
-        registry::PRUNE_EXECUTED => {
-            Event::PruneExecuted(read::<v1::PruneExecutedV1>(kind, body)?.try_into()?)
-        }
-        registry::PRUNE_REJECTED => {
-            Event::PruneRejected(read::<v1::PruneRejectedV1>(kind, body)?.try_into()?)
-        }
-        registry::LOSSY_COMMITTED => Event::LossyCommitted(match version {
-            1 => read::<v1::LossyCommittedV1>(kind, body)?.try_into()?,
-            _ => read::<v2::LossyCommittedV2>(kind, body)?.try_into()?,
-        }),
-        registry::SPAN_RESTORED => {
-            Event::SpanRestored(read::<v1::SpanRestoredV1>(kind, body)?.try_into()?)
-        }
-        registry::SPAN_READ => Event::SpanRead(read::<v1::SpanReadV1>(kind, body)?.try_into()?),
-        registry::CONTRADICTION_NOTED => {
-            Event::ContradictionNoted(read::<v1::ContradictionNotedV1>(kind, body)?.try_into()?)
-        }
-        registry::CONTRADICTION_RESOLVED => {
-            Event::ContradictionResolved(read::<v1::ContradictionResolvedV1>(kind, body)?.into())
-        }
-        registry::SUMMARY_AUDITED => {
-            Event::SummaryAudited(read::<v1::SummaryAuditedV1>(kind, body)?.try_into()?)
-        }
-        registry::ALERT_RAISED => {
-            Event::AlertRaised(read::<v1::AlertRaisedV1>(kind, body)?.try_into()?)
-        }
-        registry::POLICY_SET => Event::PolicySet(read::<v1::PolicySetV1>(kind, body)?.try_into()?),
-        registry::HOLD_PLACED => {
-            Event::HoldPlaced(read::<v1::HoldPlacedV1>(kind, body)?.try_into()?)
-        }
-        registry::HOLD_RELEASED => {
-            Event::HoldReleased(read::<v1::HoldReleasedV1>(kind, body)?.into())
-        }
-        registry::NOTICE_GIVEN => {
-            Event::NoticeGiven(read::<v1::NoticeGivenV1>(kind, body)?.try_into()?)
-        }
-        registry::RUN_OPENED => Event::RunOpened(read::<v1::RunOpenedV1>(kind, body)?.into()),
-        registry::RUN_CLOSED => Event::RunClosed(read::<v1::RunClosedV1>(kind, body)?.try_into()?),
-        registry::WINDOW_RECEIPTED => {
-            Event::WindowReceipted(read::<v1::WindowReceiptedV1>(kind, body)?.try_into()?)
-        }
-        registry::SESSION_FORKED => {
-            Event::SessionForked(read::<v1::SessionForkedV1>(kind, body)?.try_into()?)
-        }
-        registry::SESSION_CLOSED if body.is_empty() => Event::SessionClosed,
-        _ => return Err(CodecError::damaged(kind.name, "its body does not fit its kind")),
-    })
+    Ok(())
 }
 
-fn read<T: bincode::Decode<()>>(kind: &Kind, body: &[u8]) -> Result<T, CodecError> {
+fn read<T: bincode::Decode<()>>(kind: Kind, body: &[u8]) -> Result<T, CodecError> {
     read_whole(kind.name, body)
 }
 

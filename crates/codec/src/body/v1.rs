@@ -186,6 +186,13 @@ frozen! {
         deferred: u64,
         held: u64,
     }
+    /// `tenant` and `session`: the name of the session here, with the event that opens it.
+    struct EventImportedV1 {
+        journal: String,
+        tenant: Option<String>,
+        session: Option<String>,
+        stored: Vec<u8>,
+    }
     /// `form`: 0 if it is not known how it was shown.
     struct WindowReceiptedV1 {
         receipt: u32,

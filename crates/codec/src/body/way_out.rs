@@ -48,6 +48,7 @@ fn same_of_kind<C: Config + Copy>(config: C, kind: &str, name: &str, body: &[u8]
         "session-forked" => same::<v1::SessionForkedV1, C>(config, name, body),
         "summary-audited" => same::<v1::SummaryAuditedV1, C>(config, name, body),
         "alert-raised" => same::<v1::AlertRaisedV1, C>(config, name, body),
+        "event-imported" => same::<v1::EventImportedV1, C>(config, name, body),
         "session-opened" => same::<v1::SessionOpenedV1, C>(config, name, body),
         "span-recorded" => same::<v1::SpanRecordedV1, C>(config, name, body),
         "summary-recorded" => same::<v1::SummaryRecordedV1, C>(config, name, body),

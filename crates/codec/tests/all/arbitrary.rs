@@ -364,6 +364,7 @@ prop_compose! {
         Recorded {
             seq, version, at: Timestamp(at), session: SessionNo(session),
             principal: principal.parse().unwrap(), command, previous, hash: Digest::default(), event,
+            imported: None,
         }
     }
 }

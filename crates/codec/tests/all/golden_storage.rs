@@ -46,9 +46,10 @@ fn read_block(stored: &[u8]) -> Value {
     })
 }
 
-/// The second golden event of every kind, one behind the other.
+/// The second golden event of every kind, one behind the other. Those of other journals came later.
 fn events() -> Vec<Recorded> {
     let second = samples::golden().into_iter().filter(|(name, _)| name.ends_with(".2"));
+    let second = second.filter(|(_, recorded)| recorded.imported.is_none());
     (65_536..).zip(second).map(|(seq, (_, recorded))| Recorded { seq, ..recorded }).collect()
 }
 
@@ -280,6 +281,7 @@ fn no_golden_file_stands_alone() {
         "snapshot.v3.1",
         "snapshot.v4.1",
         "snapshot.v5.1",
+        "snapshot.v6.1",
     ];
     let expected: Vec<String> =
         names.iter().flat_map(|name| [format!("{name}.bin"), format!("{name}.json")]).collect();

@@ -7,7 +7,10 @@ use lacuna_core::{Finding, SessionState, SpanId, Storage};
 use serde_json::{Value, json};
 
 pub(crate) fn recorded(recorded: &Recorded) -> Value {
-    let name = recorded.event.kind();
+    let name = match recorded.imported {
+        None => recorded.event.kind(),
+        Some(_) => "event-imported",
+    };
     let kind = KINDS.iter().find(|kind| kind.name == name).unwrap();
     json!({
         "kind": { "number": kind.number, "name": name, "version": kind.version },
@@ -22,7 +25,25 @@ pub(crate) fn recorded(recorded: &Recorded) -> Value {
         })),
         "previous": recorded.previous.to_string(),
         "hash": recorded.hash.to_string(),
-        "body": event(&recorded.event),
+        "body": match &recorded.imported {
+            None => event(&recorded.event),
+            Some(imported) => json!({
+                "journal": imported.journal,
+                "by": imported.by.as_str(),
+                "passed": imported.passed,
+                "what": recorded.event.kind(),
+                "event": event(&recorded.event),
+                "there": {
+                    "seq": imported.seq,
+                    "session": imported.session.0,
+                    "key": imported.key.as_ref().map(ToString::to_string),
+                    "at_ms": imported.at.0,
+                    "previous": imported.previous.to_string(),
+                    "hash": imported.hash.to_string(),
+                    "stored": hex(&imported.stored),
+                },
+            }),
+        },
     })
 }
 

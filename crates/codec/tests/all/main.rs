@@ -6,6 +6,7 @@
 mod arbitrary;
 mod json;
 mod samples;
+mod samples_imported;
 mod samples_past;
 mod samples_retention;
 
@@ -15,6 +16,7 @@ mod golden_events;
 mod golden_storage;
 mod header;
 mod hostile;
+mod notes;
 mod packs;
 mod registry;
 mod round_trip;

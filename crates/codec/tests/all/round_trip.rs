@@ -4,7 +4,7 @@ use lacuna_codec::{KINDS, decode_event, encode_event, event_hash};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::arbitrary;
+use crate::{arbitrary, samples};
 
 #[test]
 fn every_kind_comes_back_as_it_was() {
@@ -25,7 +25,9 @@ fn every_kind_comes_back_as_it_was() {
         });
         tried.unwrap_or_else(|error| panic!("{}: {error}\n{runner}", kind.name));
     }
-    assert_eq!(arbitrary::kinds().len(), KINDS.len());
+    // An imported event is any of them, in the bytes that it had elsewhere.
+    assert_eq!(arbitrary::kinds().len() + 1, KINDS.len());
+    assert_eq!(KINDS.last().unwrap().name, "event-imported");
 }
 
 proptest! {
@@ -38,4 +40,31 @@ proptest! {
         encode_event(&mut recorded.clone(), &mut again).unwrap();
         prop_assert_eq!(once, again);
     }
+}
+
+#[test]
+fn events_of_other_journals_lie_in_one_another_only_so_deep() {
+    let mut event = samples::golden().pop().unwrap().1;
+    let mut deepest = 0;
+    for depth in 2_u32.. {
+        let mut stored = Vec::new();
+        encode_event(&mut event, &mut stored).unwrap();
+        match decode_event(&stored) {
+            Ok(read) => {
+                assert_eq!(read.imported.as_ref().unwrap().passed, depth);
+                assert_eq!(read, event);
+                deepest = depth;
+                let imported = event.imported.as_mut().unwrap();
+                (imported.stored, imported.hash) = (stored.into(), read.hash);
+                (imported.seq, imported.at, imported.session) = (read.seq, read.at, read.session);
+                (imported.previous, imported.command) = (read.previous, read.command);
+                imported.passed += 1;
+            }
+            Err(error) => {
+                assert!(error.to_string().contains("too many journals"), "{error}");
+                break;
+            }
+        }
+    }
+    assert_eq!(deepest, lacuna_core::MAX_PASSED);
 }

@@ -14,7 +14,7 @@ use lacuna_core::{
     Timestamp, TokensFrom,
 };
 
-use crate::{samples_past, samples_retention};
+use crate::{samples_imported, samples_past, samples_retention};
 
 /// Outside the basic plane, combining, right to left, and a byte order mark.
 pub(crate) const TEXT: &str = "𝔏acuna 🕳️ e\u{301} שלום \u{feff}\u{0}";
@@ -56,6 +56,7 @@ pub(crate) fn recorded(header: usize, event: Event) -> Recorded {
         previous: [Digest::default(), Digest::of(b"previous"), Digest([0xff; 32])][header],
         hash: Digest::default(),
         event,
+        imported: None,
     }
 }
 
@@ -101,10 +102,14 @@ pub(crate) fn golden() -> Vec<(String, Recorded)> {
             all.push((name, recorded((number - 1) % 3, event)));
         }
     }
+    let kind = KINDS.iter().find(|kind| kind.name == "event-imported").unwrap();
+    for (number, imported) in (1..).zip(samples_imported::imported()) {
+        all.push((format!("{}.v{}.{number}", kind.name, kind.version), imported));
+    }
     all
 }
 
-fn opened() -> Vec<Event> {
+pub(crate) fn opened() -> Vec<Event> {
     let key = |tenant: &str, session: &str| SessionKey {
         tenant: tenant.parse().unwrap(),
         session: session.parse().unwrap(),

@@ -164,5 +164,6 @@ pub(super) fn provisional(state: &SessionState, event: Event, context: &Context)
         previous: state.head,
         hash: state.head,
         event,
+        imported: None,
     }
 }

@@ -1,6 +1,7 @@
 //! Decisions: `(state, command, context) -> events and a reply, or a refusal`. Functions without
 //! effects; nothing happens until their events are committed.
 
+mod adopt;
 mod again;
 mod append;
 mod audit;
@@ -146,6 +147,13 @@ pub enum Reply {
         /// The session's version.
         version: u64,
     },
+    /// Events of another journal are taken over.
+    Adopted {
+        /// The session's version.
+        version: u64,
+        /// How many of the events were new: the last ones.
+        events: usize,
+    },
     /// What was shown to the model is recorded.
     Receipted {
         /// What the event says.
@@ -209,6 +217,10 @@ pub fn decide(
         expect_version(version, context)?;
         return open::decide(state, open, context);
     }
+    if let Command::Adopt { journal, events } = command {
+        expect_version(version, context)?;
+        return adopt::decide(state, journal, events, context);
+    }
     if let Command::Fork(fork) = command {
         expect_version(version, context)?;
         return fork::decide(state, fork, context);
@@ -237,6 +249,7 @@ pub fn decide(
     expect_version(version, context)?;
     match command {
         Command::Open(open) => open::decide(Some(state), open, context),
+        Command::Adopt { journal, events } => adopt::decide(Some(state), journal, events, context),
         Command::Fork(fork) => fork::decide(Some(state), fork, context),
         Command::Receipt(receipt) => receipt::decide(state, receipt),
         Command::Append { spans } => append::decide(state, spans, context),

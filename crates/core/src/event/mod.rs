@@ -1,5 +1,6 @@
 //! Events: what happened, in the past tense. Immutable once recorded.
 
+mod imported;
 mod prune;
 mod receipt;
 mod retention;
@@ -15,6 +16,7 @@ use crate::{
     Storage, Timestamp, TokensFrom,
 };
 
+pub use imported::Imported;
 pub use prune::{
     Cause, Check, Cost, LossyCommitted, LostSpan, PruneExecuted, PruneMode, PruneRejected,
     PrunedSpan, RejectReason,
@@ -59,6 +61,21 @@ pub struct Recorded {
     pub hash: Digest,
     /// What happened.
     pub event: Event,
+    /// Where it was recorded first, if that was in another journal. Seq, version, time, session and hash
+    /// are those that it has here; the principal is the one who acted there.
+    pub imported: Option<Box<Imported>>,
+}
+
+impl Recorded {
+    /// When it happened: for an imported event that was in another journal.
+    pub fn happened_at(&self) -> Timestamp {
+        self.imported.as_ref().map_or(self.at, |imported| imported.at)
+    }
+
+    /// The identity of the command behind it, wherever that was sent.
+    pub fn stamp(&self) -> Option<&CommandStamp> {
+        self.imported.as_ref().map_or(self.command.as_ref(), |imported| imported.command.as_ref())
+    }
 }
 
 /// What happened in a session.

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{
-    Contradiction, DirectiveState, Key, NoticeState, Place, ReceiptState, SessionState, Slot,
-    SpanIndex, SpanState, Tombstone,
+    Contradiction, DirectiveState, ImportState, Key, NoticeState, Place, ReceiptState,
+    SessionState, Slot, SpanIndex, SpanState, Tombstone,
 };
 use crate::event::{
-    ContradictionNoted, Event, LossyCommitted, NoticeGiven, PruneExecuted, PruneRejected, Recorded,
-    SessionOpened, SpanRecorded, SpanRestored,
+    ContradictionNoted, Event, Imported, LossyCommitted, NoticeGiven, PruneExecuted, PruneRejected,
+    Recorded, SessionOpened, SpanRecorded, SpanRestored,
 };
 use crate::{DirectiveNo, Principal, SpanId};
 
@@ -54,6 +54,7 @@ impl SessionState {
             forked_from: None,
             receipts: Vec::new(),
             retention: (key.session.as_str() == crate::retention::STREAM).then(Default::default),
+            imported: None,
             known: Arc::default(),
         };
         state.stamp(first);
@@ -76,6 +77,8 @@ impl SessionState {
             Event::SpanRead(event) => self.span_read(recorded, event),
             Event::SummaryAudited(event) => self.summary_audited(recorded, event),
             Event::AlertRaised(_) => {}
+            // Announced by the retention of another journal: nothing is due here.
+            Event::NoticeGiven(_) if recorded.imported.is_some() => {}
             Event::NoticeGiven(event) => self.notice_given(recorded, event),
             Event::PolicySet(_)
             | Event::HoldPlaced(_)
@@ -92,6 +95,8 @@ impl SessionState {
                 window_version: event.window_version,
                 turn: event.turn,
             }),
+            // It was a fork there; here it has all of its past itself.
+            Event::SessionForked(_) if recorded.imported.is_some() => self.goes_its_own_way(),
             Event::SessionForked(event) => self.forked(recorded, event),
         }
         self.stamp(recorded);
@@ -102,6 +107,9 @@ impl SessionState {
         self.seq = recorded.seq;
         self.at = recorded.at;
         self.head = recorded.hash;
+        if let Some(imported) = &recorded.imported {
+            self.follow_import(recorded, imported);
+        }
         if let Some(command) = &recorded.command {
             let key = command.id.key();
             // A state of the past may share what a later one knows.
@@ -109,6 +117,25 @@ impl SessionState {
                 Arc::make_mut(&mut self.known).commands.insert(key, recorded.version);
             }
         }
+    }
+
+    fn follow_import(&mut self, recorded: &Recorded, imported: &Imported) {
+        let known = self.imported.take();
+        let key = match &recorded.event {
+            Event::SessionForked(event) => Some(event.key.clone()),
+            _ => imported.key.clone().or_else(|| known.map(|known| known.key)),
+        };
+        // Without a beginning there is nothing to follow.
+        self.imported = key.map(|key| {
+            Box::new(ImportState {
+                journal: imported.journal.clone(),
+                key,
+                session: imported.session,
+                version: recorded.version,
+                seq: imported.seq,
+                head: imported.hash,
+            })
+        });
     }
 
     fn works_here(&mut self, principal: &Principal) {
@@ -281,7 +308,7 @@ impl SessionState {
             let entry = u32::try_from(self.ledger.len()).unwrap_or(u32::MAX);
             self.ledger.push(Tombstone {
                 span: index,
-                at: recorded.at,
+                at: recorded.happened_at(),
                 version: recorded.version,
                 cause: event.cause.clone(),
             });

@@ -55,6 +55,11 @@ impl SessionState {
         self.number = recorded.session;
         self.key = event.key.clone();
         self.opened_at = recorded.at;
+        self.goes_its_own_way();
+    }
+
+    /// Nothing of what was asked of its past, or told about it, holds for it.
+    pub(super) fn goes_its_own_way(&mut self) {
         self.closed_at = None;
         // Whoever sends commands here has sent none yet, and nobody has been told of removals.
         let known = Arc::make_mut(&mut self.known);

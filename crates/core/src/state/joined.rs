@@ -218,6 +218,7 @@ impl Rest {
             workers: self.workers,
             next_assigned: self.next_assigned,
             forked_from: self.forked_from,
+            imported: self.imported,
             receipts,
             retention: self.retention,
             known,

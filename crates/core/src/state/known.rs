@@ -71,6 +71,7 @@ impl PartialEq for SessionState {
             workers,
             next_assigned,
             forked_from,
+            imported,
             receipts,
             retention,
             known: _,
@@ -99,6 +100,7 @@ impl PartialEq for SessionState {
             && *workers == other.workers
             && *next_assigned == other.next_assigned
             && *forked_from == other.forked_from
+            && *imported == other.imported
             && *receipts == other.receipts
             && *retention == other.retention
             && spans.iter().all(|span| self.index(&span.id) == other.index(&span.id))

@@ -83,7 +83,26 @@ pub struct SessionState {
     pub(crate) receipts: Vec<ReceiptState>,
     /// Set for a tenant's retention stream.
     pub(crate) retention: Option<std::sync::Arc<RetentionState>>,
+    /// Where its events come from, as far as they are imported.
+    pub(crate) imported: Option<Box<ImportState>>,
     pub(crate) known: std::sync::Arc<known::Known>,
+}
+
+/// How far a session was imported.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ImportState {
+    /// The id of the journal that the events come from.
+    pub journal: String,
+    /// The name of the session there.
+    pub key: SessionKey,
+    /// The number of the session there.
+    pub session: SessionNo,
+    /// The version of the last event that was imported.
+    pub version: u64,
+    /// Its position there.
+    pub seq: u64,
+    /// Its hash there.
+    pub head: Digest,
 }
 
 /// What a session knows of one span.
@@ -290,6 +309,11 @@ impl SessionState {
     /// Whether the session was closed.
     pub fn closed(&self) -> bool {
         self.closed_at.is_some()
+    }
+
+    /// Where its events come from, if every one of them was recorded in another journal first.
+    pub fn imported(&self) -> Option<&ImportState> {
+        self.imported.as_deref().filter(|imported| imported.version == self.version)
     }
 
     /// Every span ever recorded, in the order of recording.

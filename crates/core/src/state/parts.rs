@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::runs::Runs;
 use super::{
-    AuditState, Contradiction, DirectiveState, ForkedFrom, Key, NoticeState, Place, Reading,
-    ReceiptState, SessionState, Slot, SpanIndex, SummaryState, Tombstone,
+    AuditState, Contradiction, DirectiveState, ForkedFrom, ImportState, Key, NoticeState, Place,
+    Reading, ReceiptState, SessionState, Slot, SpanIndex, SummaryState, Tombstone,
 };
 use crate::retention::RetentionState;
 use crate::{
@@ -125,6 +125,7 @@ pub struct Rest {
     pub(super) workers: BTreeSet<Principal>,
     pub(super) next_assigned: u64,
     pub(super) forked_from: Option<ForkedFrom>,
+    pub(super) imported: Option<Box<ImportState>>,
     pub(super) retention: Option<Arc<RetentionState>>,
 }
 
@@ -257,6 +258,7 @@ impl SessionState {
             workers: self.workers.clone(),
             next_assigned: self.next_assigned,
             forked_from: self.forked_from.clone(),
+            imported: self.imported.clone(),
             retention: self.retention.clone(),
         }
     }

@@ -140,6 +140,7 @@ fn stray(scenario: &Scenario, version: u64, event: Event) -> Recorded {
         previous: Digest::default(),
         hash: Digest::default(),
         event,
+        imported: None,
     }
 }
 

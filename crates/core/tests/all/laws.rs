@@ -66,6 +66,7 @@ fn version_of(reply: &Reply) -> u64 {
         | Reply::RunClosed { version, .. }
         | Reply::NoticeGiven { version, .. }
         | Reply::Removed { version, .. }
+        | Reply::Adopted { version, .. }
         | Reply::Receipted { version, .. }
         | Reply::Forked { version, .. }
         | Reply::Closed { version, .. } => *version,

@@ -166,6 +166,7 @@ impl Scenario {
             previous,
             hash: Digest::of(&[&previous.0[..], event.kind().as_bytes()].concat()),
             event,
+            imported: None,
         };
         self.next_seq += 1;
         match &mut self.state {

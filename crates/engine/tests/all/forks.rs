@@ -322,7 +322,8 @@ fn verify_tells_a_table_of_forks_that_says_something_else() {
     journal.close().unwrap();
     drop(journal);
     let table: TableDefinition<'_, (u64, u64), u64> = TableDefinition::new("forks");
-    let changed = |change: &dyn Fn(&mut redb::Table<'_, (u64, u64), u64>)| {
+    type Rows<'a> = redb::Table<'a, (u64, u64), u64>;
+    let changed = |change: &dyn Fn(&mut Rows<'_>)| {
         let db = Database::open(folder.path().join("journal.redb")).unwrap();
         let write = db.begin_write().unwrap();
         change(&mut write.open_table(table).unwrap());

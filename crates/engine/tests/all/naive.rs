@@ -36,6 +36,9 @@ struct Held {
     until: Option<u64>,
 }
 
+/// A span's session and id.
+type Name = (String, String);
+
 /// The account.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Naive {
@@ -154,7 +157,7 @@ impl Naive {
         let before = self.clone();
         let mut tally = RunTally::default();
         // Those whose time is over in their own session.
-        let mut going: BTreeMap<usize, Vec<((String, String), String)>> = BTreeMap::new();
+        let mut going: BTreeMap<usize, Vec<(Name, String)>> = BTreeMap::new();
         for (name, span) in &mut self.spans {
             let Some(rule) = before.rule(span).filter(|_| span.gone.is_none()) else { continue };
             let Some(over) = before.over(span, rule) else { continue };

@@ -12,6 +12,7 @@ use lacuna_wire::session::{
 };
 use serde::Serialize;
 
+use super::transfer;
 use crate::args::{Global, Import};
 use crate::backend::Backend;
 use crate::failure::{Exit, Failure};
@@ -23,6 +24,9 @@ const BATCH_BYTES: u64 = 512 << 10;
 const BATCH_SPANS: usize = 200;
 
 pub(super) fn run(global: &Global, args: &Import) -> Result<Exit, Failure> {
+    if args.files.iter().any(|path| transfer::is_export(path)) {
+        return transfer::import(global, args);
+    }
     let mut sessions = Vec::new();
     for path in &args.files {
         sessions.extend(read(path, &args.format)?);

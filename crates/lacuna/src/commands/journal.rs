@@ -1,16 +1,16 @@
-//! `sessions`, `head`, `verify`, `backup`, `stats`.
+//! `sessions`, `head`, `backup`, `stats`.
 
 use anstream::println;
 use lacuna_wire::Empty;
 use lacuna_wire::journal::{
     BackupReply, BackupRequest, FeedBody, HeadReply, ScrubBody, SessionsReply, SessionsRequest,
-    StatsReply, VerifyReply, VerifyRequest,
+    StatsReply,
 };
 
 use super::Context;
 use crate::args;
 use crate::failure::{Exit, Failure};
-use crate::output::{self, bytes, count, good, table, warning};
+use crate::output::{bytes, count, table, warning};
 
 pub(super) fn sessions(context: &Context<'_>) -> Result<Exit, Failure> {
     let mut names: Vec<String> = Vec::new();
@@ -42,37 +42,11 @@ pub(super) fn head(context: &Context<'_>) -> Result<Exit, Failure> {
             reply.head.clone(),
         ]];
         println!("{}", table(&["journal", "seq", "recorded", "head"], &[1], rows));
+        for key in &reply.keys {
+            println!("checkpoints are signed with {key}");
+        }
     }
     Ok(Exit::Done)
-}
-
-pub(super) fn verify(context: &Context<'_>, args: &args::Verify) -> Result<Exit, Failure> {
-    let head: HeadReply = context.backend.journal_verb("head", &Empty {})?;
-    let waiting = output::spinner(&format!("verifying a journal of {} events", count(head.seq)));
-    let request = VerifyRequest { from: args.from, to: args.to };
-    let reply: VerifyReply = context.backend.journal_verb("verify", &request)?;
-    waiting.finish_and_clear();
-    if context.global.json {
-        context.print_json(&reply)?;
-    } else {
-        let checked = &reply.checked;
-        println!(
-            "checked {} events in {} blocks, {} payloads ({}), {} snapshots against their fold",
-            count(checked.events),
-            count(checked.blocks),
-            count(checked.payloads),
-            bytes(checked.payload_bytes),
-            count(checked.snapshots),
-        );
-        for fault in &reply.faults {
-            let seq = fault.seq.map(|seq| format!("seq {seq}: ")).unwrap_or_default();
-            println!("{} {seq}{}", warning("fault"), fault.what);
-        }
-        if reply.ok {
-            println!("{}: chain, digests, payloads and projections fit together", good("ok"));
-        }
-    }
-    Ok(if reply.ok { Exit::Done } else { Exit::Damaged })
 }
 
 pub(super) fn backup(context: &Context<'_>, args: &args::Backup) -> Result<Exit, Failure> {

@@ -14,12 +14,14 @@ mod journal;
 mod lineage;
 mod look;
 mod policy;
+mod proof;
 mod prune;
 mod retention;
 mod search;
 mod session;
 mod story;
 mod tail;
+mod transfer;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -37,6 +39,11 @@ pub(crate) fn run(args: Args) -> Result<Exit, Failure> {
         Command::Demo => return demo::run(&global),
         Command::Import(args) => return import::run(&global, &args),
         _ => {}
+    }
+    if let Command::Verify(args) = &args.command
+        && let Some(copy) = &args.copy
+    {
+        return proof::verify_copy(&global, copy, args);
     }
     let backend = Backend::open(&global, matches!(args.command, Command::Open(_)))?;
     let context = Context { backend: &backend, global: &global };
@@ -62,6 +69,7 @@ pub(crate) fn run(args: Args) -> Result<Exit, Failure> {
         Command::Receipt(args) => lineage::receipt(&context, args),
         Command::Fork(args) => lineage::fork(&context, args),
         Command::Close => session::close(&context),
+        Command::Export(args) => transfer::export(&context, &args),
         Command::Policy(args) => policy::run(&context, args),
         Command::Hold(args) => policy::hold(&context, args),
         Command::Release(args) => policy::release(&context, args),
@@ -71,7 +79,8 @@ pub(crate) fn run(args: Args) -> Result<Exit, Failure> {
         Command::Erase(args) => retention::erase(&context, args),
         Command::Sessions => journal::sessions(&context),
         Command::Head => journal::head(&context),
-        Command::Verify(args) => journal::verify(&context, &args),
+        Command::Verify(args) => proof::verify(&context, &args),
+        Command::Checkpoint(args) => proof::checkpoint(&context, &args),
         Command::Backup(args) => journal::backup(&context, &args),
         Command::Stats => journal::stats(&context),
         Command::Serve(_) | Command::Completions(_) | Command::Demo | Command::Import(_) => {

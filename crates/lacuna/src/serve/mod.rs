@@ -1,11 +1,12 @@
 //! The daemon: journal, broker, service, and their end.
 
 mod broker;
+mod checkpoint;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use lacuna_engine::{Journal, Options, RetentionClock};
+use lacuna_engine::{CheckpointClock, Journal, Options, RetentionClock};
 use lacuna_nats::{Access, Buckets, ConnectError};
 use lacuna_verbs::Service;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -28,7 +29,7 @@ pub(crate) fn run(global: &Global, args: &Serve) -> Result<Exit, Failure> {
     }
     let missing = config.stores().missing();
     if args.check {
-        config.access(config.nats.url.clone()).keys.check()?;
+        config.nats.access(config.nats.url.clone()).keys.check()?;
         if !missing.is_empty() {
             return Err(Failure::Usage(missing.join("\n")));
         }
@@ -83,6 +84,9 @@ async fn serve(config: &Config, journal: Arc<Journal>, buckets: &Buckets) -> Res
     // It catches up by itself: who asks need not wait for who follows.
     let relay = lacuna_nats::relay(client, Arc::clone(&journal), config.feed());
     service.tells_feed(relay.teller(&journal));
+    let announcer = relay.announcer();
+    journal.on_checkpoint(Box::new(move |signed| checkpoint::announce(&announcer, signed)));
+    let clock = CheckpointClock::start(Arc::clone(&journal), config.checkpoint_every());
     tracing::info!(journal = journal.id(), "ready");
     let failed = loop {
         tokio::select! {
@@ -97,6 +101,11 @@ async fn serve(config: &Config, journal: Arc<Journal>, buckets: &Buckets) -> Res
     tracing::info!("stopping; a second signal ends at once");
     let stopping = async {
         serving.stop(config.deadline()).await;
+        drop(clock);
+        // Nothing more is recorded: what is signed now is what the next start finds.
+        if !failed && !config.checkpoint_every().is_zero() {
+            checkpoint::last(&journal);
+        }
         relay.stop(config.deadline()).await;
     };
     tokio::select! {
@@ -119,9 +128,9 @@ async fn serve(config: &Config, journal: Arc<Journal>, buckets: &Buckets) -> Res
 async fn find_broker(config: &Config) -> Result<(Access, Option<broker::Broker>), Failure> {
     let url = &config.nats.url;
     if !url.as_str().is_empty() {
-        return Ok((config.access(url.clone()), None));
+        return Ok((config.nats.access(url.clone()), None));
     }
-    let usual = config.access(DEFAULT_NATS.into());
+    let usual = config.nats.access(DEFAULT_NATS.into());
     match lacuna_nats::connect_once(&usual).await {
         Ok(_) => return Ok((usual, None)),
         Err(ConnectError::Away { .. }) => {}

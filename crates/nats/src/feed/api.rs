@@ -26,6 +26,8 @@ pub(super) mod number {
     pub(crate) const OVERLAP: u64 = 10_065;
     /// The stream does not end where the publisher believes.
     pub(crate) const WRONG_LAST: u64 = 10_071;
+    /// The stream's last message is not the one that the publisher believes.
+    pub(crate) const WRONG_LAST_ID: u64 = 10_070;
     /// JetStream is not enabled.
     pub(crate) const NOT_ENABLED: u64 = 10_076;
 }
@@ -123,7 +125,7 @@ pub(super) fn refusal(error: &Value) -> Trouble {
     let number = error["err_code"].as_u64().unwrap_or_default();
     match number {
         number::NOT_ENABLED | number::NOT_FOR_ACCOUNT => Trouble::NoJetStream,
-        number::WRONG_LAST => Trouble::Moved,
+        number::WRONG_LAST | number::WRONG_LAST_ID => Trouble::Moved,
         _ => {
             let why = error["description"].as_str().unwrap_or("it does not say why");
             Trouble::Broker { number, why: why.to_owned() }

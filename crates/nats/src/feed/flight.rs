@@ -1,5 +1,6 @@
 //! Messages in flight: sent, and not acknowledged yet. Each expects the stream to end where the one before
-//! it leaves it, so that one that is lost stops all that follow.
+//! it leaves it, and with that very message: one that is lost stops all that follow, also when something
+//! of somebody else's has taken its place.
 
 use std::collections::VecDeque;
 
@@ -23,6 +24,17 @@ struct Sent {
     landed: bool,
 }
 
+/// What a message must find at the end of the stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Expected {
+    /// The message's number in flight.
+    pub(super) number: u64,
+    /// Where the stream ends.
+    pub(super) stream_seq: u64,
+    /// The id of its last message; none for the first in flight, as a broker may know it no more.
+    pub(super) id: Option<String>,
+}
+
 /// How far the stream has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Progress {
@@ -40,8 +52,9 @@ pub(super) struct Flight {
     bytes: usize,
     /// The number of the first one in flight.
     first: u64,
-    /// Where the stream will end once all of them have landed.
+    /// Where the stream will end once all of them have landed, and with what.
     expected: u64,
+    last: Option<String>,
     /// Where it is known to end.
     stream_seq: u64,
     /// Whether one turned out to be in the stream already, somewhere else than at its end: what follows in
@@ -52,8 +65,15 @@ pub(super) struct Flight {
 impl Flight {
     /// None in flight, behind a stream that ends there.
     pub(super) fn behind(stream_seq: u64) -> Self {
-        let sent = VecDeque::new();
-        Self { sent, bytes: 0, first: 0, expected: stream_seq, stream_seq, broken: false }
+        Self {
+            sent: VecDeque::new(),
+            bytes: 0,
+            first: 0,
+            expected: stream_seq,
+            last: None,
+            stream_seq,
+            broken: false,
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -70,14 +90,16 @@ impl Flight {
         !self.broken && self.sent.len() < MESSAGES && (self.sent.is_empty() || self.bytes < BYTES)
     }
 
-    /// Takes a message in; gives its number and where it must expect the stream to end.
-    pub(super) fn send(&mut self, message: &Message) -> (u64, u64) {
-        let place = (self.first + self.sent.len() as u64, self.expected);
+    /// Takes a message in; gives what it must expect of the stream.
+    pub(super) fn send(&mut self, message: &Message) -> Expected {
+        let number = self.first + self.sent.len() as u64;
+        let id = self.last.replace(message.id.to_string());
+        let expected = Expected { number, stream_seq: self.expected, id };
         let (bytes, at, passes) = (message.body.len(), message.at, message.passes);
         self.sent.push_back(Sent { bytes, at, passes, landed: false });
         self.bytes += bytes;
         self.expected += 1;
-        place
+        expected
     }
 
     /// Takes what the broker said to a message of this number.
@@ -148,12 +170,17 @@ mod tests {
     #[test]
     fn each_expects_the_one_before_it() {
         let mut flight = Flight::behind(40);
-        assert_eq!(flight.send(&message(7, 1)), (0, 40));
-        assert_eq!(flight.send(&message(8, 1)), (1, 41));
+        let expected = |number, stream_seq, id: Option<&str>| Expected {
+            number,
+            stream_seq,
+            id: id.map(str::to_owned),
+        };
+        assert_eq!(flight.send(&message(7, 1)), expected(0, 40, None));
+        assert_eq!(flight.send(&message(8, 1)), expected(1, 41, Some("j:7")));
         let passed = |seq| Some((seq, Timestamp(seq * 10)));
         let progress = flight.answered(0, &ack(41)).unwrap();
         assert_eq!(progress, Progress { messages: 1, passed: passed(7), stream_seq: 41 });
-        assert_eq!(flight.send(&message(9, 1)), (2, 42));
+        assert_eq!(flight.send(&message(9, 1)), expected(2, 42, Some("j:8")));
         // Answers that come out of order count once all before them have come.
         let progress = flight.answered(2, &ack(43)).unwrap();
         assert_eq!(progress, Progress { messages: 0, passed: None, stream_seq: 43 });

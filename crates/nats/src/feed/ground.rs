@@ -3,7 +3,7 @@
 use async_nats::Client;
 use lacuna_engine::Journal;
 use lacuna_verbs::longest_event;
-use lacuna_wire::MessageId;
+use lacuna_wire::{FEED_STREAM, MessageId};
 use serde_json::{Map, Value};
 
 use super::api::{Api, Info};
@@ -60,7 +60,7 @@ impl Wanted {
         if !wrong.is_empty() {
             return Err(Trouble::Settings(says(wrong).collect::<Vec<_>>().join("; ")));
         }
-        let held = last_held(&api, &info, journal).await?;
+        let (held, strangers) = last_held(&api, &info, journal).await?;
         let longest = longest_event(max_reply(client));
         let longest = match max_msg_size(&info.config) {
             Some(size) => longest.min(usize::try_from(size - HEADERS).unwrap_or(0)),
@@ -72,24 +72,38 @@ impl Wanted {
             created: info.created,
             fresh,
             longest,
-            problems: says(problems).collect(),
+            problems: says(problems).chain(strangers.map(told)).collect(),
         })
     }
 }
 
-/// The last seq up to which the stream holds events of this journal; none if it holds none. What it holds
-/// must be what the journal holds there.
-async fn last_held(api: &Api, info: &Info, journal: &Journal) -> Result<Option<u64>, Trouble> {
+/// What is said of messages that somebody else has published behind the events.
+fn told(last: u64) -> String {
+    format!(
+        "{FEED_STREAM} has messages that are not Lacuna's, the last one at its sequence {last}: see who else \
+         may publish to lacuna.v1.events.>"
+    )
+}
+
+/// The last seq up to which the stream holds events of this journal, none if it holds none; and where the
+/// last message stands that is nobody's, if it is behind these. What the stream holds must be what the
+/// journal holds there.
+async fn last_held(
+    api: &Api,
+    info: &Info,
+    journal: &Journal,
+) -> Result<(Option<u64>, Option<u64>), Trouble> {
     if info.messages == 0 {
-        return Ok(None);
+        return Ok((None, None));
     }
     let (id, head) = (journal.id(), journal.head().seq);
-    let (mut held, mut strangers) = (None, 0);
+    let (mut held, mut strangers, mut last) = (None, 0, None);
     let end = info.first_seq.max(info.last_seq.saturating_sub(LOOKED_AT - 1));
     for stream_seq in (end..=info.last_seq).rev() {
         let Some(stored) = api.message(stream_seq).await? else { continue };
         let Some(message) = stored.id.as_deref().and_then(MessageId::parse) else {
             strangers += 1;
+            last = last.max(Some(stream_seq));
             continue;
         };
         if message.journal != id {
@@ -101,7 +115,7 @@ async fn last_held(api: &Api, info: &Info, journal: &Journal) -> Result<Option<u
         match message.about.as_deref() {
             None => {
                 agrees(journal, message.seq, &stored.body)?;
-                return Ok(held.max(Some(message.seq)));
+                return Ok((held.max(Some(message.seq)), last));
             }
             Some("gap") => held = held.max(Some(message.seq)),
             // What is said beside the events may come late: it does not tell where these end.
@@ -111,7 +125,7 @@ async fn last_held(api: &Api, info: &Info, journal: &Journal) -> Result<Option<u
     if held.is_none() && strangers > 0 {
         return Err(Trouble::Strangers { messages: strangers });
     }
-    Ok(held)
+    Ok((held, last))
 }
 
 /// Whether the event of this body is the one that the journal holds there.

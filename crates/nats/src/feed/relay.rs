@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::api::PATIENCE;
-use super::flight::Flight;
+use super::flight::{Expected, Flight};
 use super::ground::{Ground, Wanted};
 use super::message::{self, Message};
 use super::place::Place;
@@ -395,11 +395,14 @@ impl Relay {
         flight: &mut Flight,
         inbox: &str,
     ) -> Result<(), Trouble> {
-        let (number, expected) = flight.send(&message);
+        let Expected { number, stream_seq, id } = flight.send(&message);
         let mut headers = HeaderMap::new();
         headers.insert(MESSAGE_ID, message.id.to_string());
         headers.insert("Nats-Expected-Stream", FEED_STREAM);
-        headers.insert("Nats-Expected-Last-Sequence", expected.to_string());
+        headers.insert("Nats-Expected-Last-Sequence", stream_seq.to_string());
+        if let Some(id) = id {
+            headers.insert("Nats-Expected-Last-Msg-Id", id);
+        }
         let reply = format!("{inbox}.{number}");
         let Message { subject, body, said, .. } = message;
         self.unsaid.extend(said.map(|said| (number, said)));

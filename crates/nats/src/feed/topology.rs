@@ -8,6 +8,9 @@ use serde_json::{Map, Value, json};
 /// How long the broker knows a message's id. Only a convenience: the chain of expected sequences is what
 /// keeps messages from coming twice.
 const DUPLICATES: Duration = Duration::from_secs(120);
+/// What all subjects of the feed begin with, and the subject that takes all that do.
+const EVENTS: &str = "lacuna.v1.events.";
+const DEEPER: &str = "lacuna.v1.events.>";
 /// The least that a message may be allowed to have, in bytes.
 const LEAST: i64 = 4 << 10;
 
@@ -145,23 +148,28 @@ fn subjects(found: &Map<String, Value>) -> Vec<Difference> {
     let given = found.get("subjects").and_then(Value::as_array).into_iter().flatten();
     let given: Vec<&str> = given.filter_map(Value::as_str).collect();
     let mut differences = Vec::new();
-    if !given.contains(&FEED_SUBJECTS) {
+    let mut differs = |says: String, wrong| differences.push(Difference { says, wrong });
+    if !given.iter().any(|subject| [FEED_SUBJECTS, DEEPER].contains(subject)) {
         let says = format!(
-            "{FEED_STREAM} has the subjects {given:?}, not {FEED_SUBJECTS}: not every event would be in it"
+            "{FEED_STREAM} has the subjects {given:?}, not {FEED_SUBJECTS}: not every event would be \
+             in it"
         );
-        differences.push(Difference { says, wrong: true });
+        differs(says, true);
     }
-    let below = FEED_SUBJECTS.trim_end_matches('>');
-    for other in given.into_iter().filter(|other| !other.starts_with(below)) {
-        // Requests would be stored, contents and all, and answered by the stream.
-        let wrong = reaches_requests(other);
-        let costs = if wrong {
-            "it takes requests, contents and all, and answers them"
-        } else {
-            "other messages stand between the events"
+    for other in given.into_iter().filter(|&other| other != FEED_SUBJECTS) {
+        // Requests would be stored and answered by the stream.
+        let (costs, wrong) = match other {
+            DEEPER => (
+                "requests to a tenant `events`, sent by mistake, are stored, contents and all",
+                false,
+            ),
+            other if other.starts_with(EVENTS) => continue,
+            other if reaches_requests(other) => {
+                ("it takes requests, contents and all, and answers them", true)
+            }
+            _ => ("other messages stand between the events", false),
         };
-        let says = format!("{FEED_STREAM} has the subject {other}, too: {costs}");
-        differences.push(Difference { says, wrong });
+        differs(format!("{FEED_STREAM} has the subject {other}: {costs}"), wrong);
     }
     differences
 }
@@ -239,6 +247,7 @@ mod tests {
             ("subjects", json!(["lacuna.v1.events.acme.>"]), true, "not every event"),
             ("subjects", json!([FEED_SUBJECTS, "lacuna.*.acme.>"]), true, "takes requests"),
             ("subjects", json!([FEED_SUBJECTS, "other.>"]), false, "between the events"),
+            ("subjects", json!(["lacuna.v1.events.>"]), false, "by mistake"),
             ("storage", json!("memory"), false, "published again"),
             ("discard", json!("new"), false, "refuses new events"),
             ("max_age", json!(3_600_000_000_000_u64), false, "3600s instead of 604800s"),

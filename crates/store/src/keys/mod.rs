@@ -306,7 +306,7 @@ impl KeyRing {
 }
 
 /// Fills bytes from the system's source of randomness.
-pub(crate) fn random(bytes: &mut [u8]) -> Result<(), StoreError> {
+pub fn random(bytes: &mut [u8]) -> Result<(), StoreError> {
     let mut filled = 0;
     while filled < bytes.len() {
         match rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty()) {

@@ -135,6 +135,7 @@ impl Journal {
                 previous: state.map_or(Digest::default(), |state| state.head),
                 hash: Digest::default(),
                 event,
+                imported: None,
             };
             block.push(&mut recorded).unwrap();
             commit.at = recorded.at;

@@ -23,6 +23,7 @@ mod removal;
 mod sessions;
 mod snapshots;
 mod summaries;
+mod tamper;
 mod verify;
 mod walk;
 

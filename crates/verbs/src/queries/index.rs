@@ -160,7 +160,7 @@ pub(super) fn history(
     let limit = limit.min(PAGE).min(max / SHORTEST + 1);
     if let (Some(hash), true) = (&request.follows, from > 1) {
         let before = inner.journal.history(key, from - 1, 1).map_err(wire_error)?;
-        if !before.first().is_some_and(|event| event.hash.to_string() == *hash) {
+        if before.first().is_none_or(|event| event.hash.to_string() != *hash) {
             return Err(does_not_follow(&format!("version {}", from - 1)));
         }
     }

@@ -3,6 +3,7 @@
 mod diff;
 mod expand;
 mod explain;
+mod export;
 mod index;
 mod moment;
 mod search;
@@ -15,8 +16,8 @@ pub(crate) use self::index::does_not_follow;
 use lacuna_core::{Outcome, SessionKey};
 use lacuna_core::{SessionState, SpanState, Storage};
 use lacuna_wire::session::{
-    CauseBody, DiffRequest, DurabilityRequest, ExpandRequest, ExplainRequest, HistoryRequest,
-    SearchRequest, SuggestRequest, TombstonesRequest, WindowRequest,
+    CauseBody, DiffRequest, DurabilityRequest, ExpandRequest, ExplainRequest, ExportRequest,
+    HistoryRequest, SearchRequest, SuggestRequest, TombstonesRequest, WindowRequest,
 };
 use lacuna_wire::{Code, EvidenceBody, WireError, cause_json, parse};
 use serde_json::json;
@@ -59,6 +60,10 @@ pub(crate) fn begin(call: &Call<'_>, key: SessionKey) -> Work {
         "explain" => Box::new(move |inner| {
             let request: ExplainRequest = parse(&body)?;
             explain::answer(inner, &key, &request, max)
+        }),
+        "export" => Box::new(move |inner| {
+            let request: ExportRequest = parse(&body)?;
+            export::answer(inner, &key, &request, max)
         }),
         "diff" => Box::new(move |inner| {
             let request: DiffRequest = parse(&body)?;

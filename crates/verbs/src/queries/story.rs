@@ -86,7 +86,7 @@ pub(super) fn entry(
     };
     Some(StoryBody {
         version: recorded.version,
-        at: recorded.at.to_string(),
+        at: recorded.happened_at().to_string(),
         by: recorded.principal.to_string(),
         what,
         why,

@@ -24,6 +24,7 @@ pub(super) fn answer(
     }
     let current = inner.journal.state(key).map_err(wire_error)?;
     expect_version(&current, request.expected_version)?;
+    // A moment of the past is answered as it would have been then, to the last field.
     let state = match &request.at {
         None => current,
         Some(at) => {

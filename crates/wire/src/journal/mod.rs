@@ -1,5 +1,11 @@
 //! The journal verbs.
 
+mod adopt;
+mod checkpoint;
+
+pub use adopt::{AdoptReply, AdoptRequest, AdoptedBody};
+pub use checkpoint::{CheckpointBody, CheckpointReply, CheckpointSigned};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +22,10 @@ pub struct HeadReply {
     pub head: String,
     /// The record time of its last event.
     pub recorded_at: String,
+    /// The public keys that its checkpoints were signed with, as verifiers of signed notes; the one in use
+    /// last. Empty before the first checkpoint.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<String>,
 }
 
 /// Verify the journal or a range of it.
@@ -28,17 +38,27 @@ pub struct VerifyRequest {
     /// The last seq; the journal's last unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<u64>,
+    /// Checkpoints to judge the journal by: one signed note, or several one behind the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<String>,
+    /// Whose checkpoints are believed, as verifiers of signed notes. The journal's own keys if none is
+    /// given: then a checkpoint shows only what somebody without that key could not have done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<String>,
 }
 
 /// What was verified and what was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VerifyReply {
-    /// Whether nothing is wrong.
+    /// Whether nothing is wrong, and the journal goes on from every checkpoint that was given.
     pub ok: bool,
     /// What was checked.
     pub checked: CheckedBody,
     /// What is wrong; at most 1,000 are listed.
     pub faults: Vec<FaultBody>,
+    /// What became of the journal since each checkpoint that was given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checkpoints: Vec<CheckpointBody>,
 }
 
 /// How much was verified.

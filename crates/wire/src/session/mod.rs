@@ -6,6 +6,7 @@ mod diff;
 mod durability;
 mod expand;
 mod explain;
+mod export;
 mod fork;
 mod notes;
 mod open;
@@ -29,6 +30,7 @@ pub use durability::{
 };
 pub use expand::{CauseBody, ExpandReply, ExpandRequest, HandledBody};
 pub use explain::{ExplainReply, ExplainRequest, KindBody, StoryBody, SummaryBody, ThenBody};
+pub use export::{EventLine, ExportReply, ExportRequest, GoneBody};
 pub use fork::{ForkReply, ForkRequest};
 pub use notes::{
     ContradictReply, ContradictRequest, ResolveRequest, VersionReply, contradiction_id,
