@@ -163,7 +163,11 @@ pub(super) fn explain(context: &Context<'_>, args: args::Explain) -> Result<Exit
 /// Prints how a span stood at a moment, and whether it could have been recovered then.
 fn show_then(then: &ThenBody) {
     println!();
-    let could = if then.recoverable { good("could be recovered") } else { warning("could not") };
+    let could = if then.recoverable {
+        good("could be recovered")
+    } else {
+        warning("could not be recovered")
+    };
     println!("{} {}: {could}", heading(&then.at), verdict(&then.outcome));
     println!("{}", plain(&then.why));
     if let Some(cause) = &then.cause {
