@@ -150,16 +150,21 @@ pub(crate) async fn jetstream_api(nats: &Client, what: &str, body: Value) -> Val
     reply
 }
 
-/// Waits until `stats` says this about the feed, and gives what it says.
+/// Waits until `stats` says this about the feed, and gives what it says. A daemon that is not there yet is
+/// waited for.
 pub(crate) async fn feed_until(worker: &Worker, holds: impl Fn(&Value) -> bool) -> Value {
     let until = Instant::now() + PATIENCE;
+    let subject = worker.journal_subject("stats");
     loop {
-        let stats = worker.journal("stats", json!({})).await;
+        let answer = worker.send(&subject, Vec::new(), Duration::from_secs(2)).await;
+        let stats: Value = answer
+            .map(|answer| serde_json::from_slice(&answer.payload).unwrap())
+            .unwrap_or_default();
         let feed = &stats["feed"];
         if holds(feed) {
             return feed.clone();
         }
-        assert!(Instant::now() < until, "the feed does not come to that: {feed}");
+        assert!(Instant::now() < until, "the feed does not come to that: {stats}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
