@@ -412,6 +412,9 @@ pub(crate) struct Tail {
     /// Begin at this seq of the journal; 1 is its beginning [default: what comes next]
     #[arg(long, value_name = "SEQ")]
     pub(crate) from: Option<u64>,
+    /// Follow the whole tenant, even where `LACUNA_SESSION` names a session
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Show events of this kind only, such as notice-given; may be given more than once
     #[arg(long = "kind", value_name = "K")]
     pub(crate) kinds: Vec<String>,
