@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Session, Stands, World};
+use std::collections::BTreeSet;
+
+use super::{Session, WORDS, World};
 use crate::rig::flip_the_payload_at;
 
 impl World {
