@@ -45,6 +45,7 @@ mod secured;
 mod service;
 
 mod oracle;
+mod oracle_answers;
 mod transcripts;
 mod transfer;
 

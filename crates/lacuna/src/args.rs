@@ -2,6 +2,7 @@
 
 mod broker;
 mod lineage;
+mod past;
 mod retention;
 mod transfer;
 
@@ -11,6 +12,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::broker::Broker;
 pub(crate) use self::lineage::{Fork, Receipt};
+pub(crate) use self::past::{Diff, Durability, Tombstones};
 pub(crate) use self::retention::{
     Erase, Evaluate, Hold, Ledger, Plan, Policy, PolicySet, Release, Run,
 };
@@ -266,33 +268,6 @@ pub(crate) struct Spans {
     /// The spans
     #[arg(required = true, value_name = "SPAN")]
     pub(crate) spans: Vec<String>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Durability {
-    /// The spans; all of the session if none is given
-    #[arg(value_name = "SPAN")]
-    pub(crate) spans: Vec<String>,
-    /// A moment of the past: v12 (version), turn:3, or a time
-    #[arg(long)]
-    pub(crate) at: Option<At>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Tombstones {
-    /// A moment of the past: v12 (version), turn:3, or a time
-    #[arg(long)]
-    pub(crate) at: Option<At>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Diff {
-    /// The earlier moment: v12 (version), turn:3, or a time; the session's beginning if not given
-    #[arg(long, value_name = "AT")]
-    pub(crate) from: Option<At>,
-    /// The later moment; now if not given
-    #[arg(long, value_name = "AT")]
-    pub(crate) to: Option<At>,
 }
 
 #[derive(Debug, ClapArgs)]

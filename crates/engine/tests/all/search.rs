@@ -159,3 +159,26 @@ fn old_heads_still_verify_after_a_run() {
     let upto = lacuna_engine::VerifyOptions { to: head.seq, ..Default::default() };
     assert_eq!(rig.journal.verify(&upto, |_| {}).unwrap().faults, vec![]);
 }
+
+#[test]
+fn a_search_whose_time_is_over_says_what_it_has_not_reached() {
+    let rig = world(false);
+    let pattern = Pattern::Literal("req-".into());
+    let (mut from, mut spans, mut places) = (0, 0, 0);
+    let mut rounds = 0;
+    loop {
+        let bounds = Bounds { from, time: std::time::Duration::ZERO, ..Bounds::places(50) };
+        let part = rig.journal.search(&key("s"), &pattern, Among::All, bounds).unwrap();
+        // One is always looked at, so that going on comes to an end.
+        assert_eq!(part.spans, 1);
+        (spans, places) = (spans + part.spans, places + part.matches.len());
+        rounds += 1;
+        match part.reached {
+            Some(next) => from = next as usize,
+            None => break,
+        }
+    }
+    let whole = literal(&rig, "req-", Among::All);
+    assert_eq!((rounds, spans, places), (4, whole.spans, whole.matches.len()));
+    assert_eq!((whole.reached, places), (None, 2));
+}
