@@ -250,6 +250,9 @@ impl Store {
     }
 }
 
+/// An event and its stored form.
+type Kept = (Recorded, Arc<[u8]>);
+
 impl Store {
     /// The stored forms of up to `limit` of a session's events from a version on, about as many as fit into
     /// `bytes`; at least one, if there is one.
@@ -259,7 +262,7 @@ impl Store {
         from_version: u64,
         limit: usize,
         bytes: usize,
-    ) -> Result<Vec<(Recorded, Arc<[u8]>)>, StoreError> {
+    ) -> Result<Vec<Kept>, StoreError> {
         defensively(|| {
             let read = self.db.begin_read()?;
             let (mut found, mut taken) = (Vec::new(), 0);
