@@ -100,6 +100,7 @@ mod tests {
             command: None,
             previous: Digest::default(),
             hash: Digest::default(),
+            imported: None,
             event: Event::SessionOpened(opened),
             imported: None,
         });

@@ -55,4 +55,4 @@ pub use retention::{
 pub use scrub::{ScrubOptions, ScrubStats};
 pub use search::{Among, Bounds, Match, Pattern, SEARCH_TIME, Searched};
 pub use stats::Stats;
-pub use transfer::{Brought, Export, Exported, Payload};
+pub use transfer::{Carried, Export, Exported, Payload};

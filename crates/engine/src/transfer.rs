@@ -37,6 +37,9 @@ pub struct Exported {
     pub payload: Payload,
 }
 
+/// An event of another journal: its stored form, and its payload where there is one.
+pub type Carried = (Arc<[u8]>, Option<Arc<[u8]>>);
+
 /// What an event committed to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Payload {
@@ -65,9 +68,6 @@ impl Payload {
         }
     }
 }
-
-/// An event's stored form as another journal has it, and its payload where there is one.
-pub type Brought = (Arc<[u8]>, Option<Arc<[u8]>>);
 
 impl Journal {
     /// Up to `limit` events of a session from a version on, with their payloads, as many as fit into about
@@ -154,7 +154,7 @@ impl Journal {
         key: &SessionKey,
         principal: &Principal,
         journal: &str,
-        events: Vec<Brought>,
+        events: Vec<Carried>,
     ) -> Result<(u64, usize), EngineError> {
         let mut adopted = Vec::with_capacity(events.len());
         for (place, (stored, payload)) in (1..).zip(events) {

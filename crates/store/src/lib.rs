@@ -42,7 +42,7 @@ pub use open::{Head, Store, StoreOptions, guarding};
 pub use payloads::{PayloadReader, Stored};
 pub use removal::{KeysDestroyed, Removal};
 pub use scrub::replace;
-pub use sessions::{Moment, WithStored};
+pub use sessions::Moment;
 pub use snapshots::{Anchors, Snapshot};
 pub use standing::{CopyReport, Standing, read_copy};
 pub use stats::StoreStats;

@@ -251,7 +251,7 @@ impl Store {
 }
 
 /// An event and its stored form.
-pub type WithStored = (Recorded, Arc<[u8]>);
+type Kept = (Recorded, Arc<[u8]>);
 
 impl Store {
     /// The stored forms of up to `limit` of a session's events from a version on, about as many as fit into
@@ -262,7 +262,7 @@ impl Store {
         from_version: u64,
         limit: usize,
         bytes: usize,
-    ) -> Result<Vec<WithStored>, StoreError> {
+    ) -> Result<Vec<Kept>, StoreError> {
         defensively(|| {
             let read = self.db.begin_read()?;
             let (mut found, mut taken) = (Vec::new(), 0);

@@ -39,11 +39,6 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below this.
-    pub(crate) fn below(&mut self, sides: u64) -> u64 {
-        self.next() % sides
-    }
-
     /// A time between two.
     pub(crate) fn between(&mut self, least: Duration, most: Duration) -> Duration {
         let span = u64::try_from((most - least).as_micros()).unwrap();
