@@ -102,7 +102,6 @@ mod tests {
             hash: Digest::default(),
             imported: None,
             event: Event::SessionOpened(opened),
-            imported: None,
         });
         (key, Sized(state.unwrap()))
     }
