@@ -129,24 +129,24 @@ fn a_session_that_went_on_here_is_exported_as_it_is_here() {
     std::fs::write(&sample, r#"[{"role":"user","content":"hello"}]"#).unwrap();
     cli[0].done(&["import", sample.to_str().unwrap(), "--session", "s"]);
     let mut before = export(&cli[0], "s", &path(folder.path(), "0.jsonl"));
-    for (hop, here) in cli.iter().enumerate().skip(1) {
+    for (hop, cli) in cli.iter().enumerate().skip(1) {
         let file = path(folder.path(), &format!("{}.jsonl", hop - 1));
-        here.done(&["import", file.to_str().unwrap()]);
+        cli.done(&["import", file.to_str().unwrap()]);
         let name = path(folder.path(), &format!("{hop}.jsonl"));
-        assert_eq!(export(here, "s", &name), before, "a fixed point, {hop} journals on");
+        assert_eq!(export(cli, "s", &name), before, "a fixed point, {hop} journals on");
         // It goes on: what is exported then is this journal's own, and says where it came from.
         let id = format!("here-{hop}");
-        assert_eq!(here.run_with(b"more", &["append", "-s", "s", "--id", &id]).code, 0);
-        before = export(here, "s", &name);
+        assert_eq!(cli.run_with(b"more", &["append", "-s", "s", "--id", &id]).code, 0);
+        before = export(cli, "s", &name);
         let all = lines(&before);
-        assert_eq!(all[0]["journal"], here.done(&["head"])["journal"]);
+        assert_eq!(all[0]["journal"], cli.done(&["head"])["journal"]);
         assert_eq!(all[1]["imported"]["journal"], lines(&before)[1]["imported"]["journal"]);
         assert!(all.last().unwrap()["imported"].is_null());
         // It holds its own events now: nothing more is imported into it.
-        let (code, error) = here.json(&["import", file.to_str().unwrap()]);
+        let (code, error) = cli.json(&["import", file.to_str().unwrap()]);
         assert_eq!(code, 1, "{error}");
         assert!(error["error"]["message"].as_str().unwrap().contains("--session"), "{error}");
-        assert_eq!(here.done(&["verify"])["ok"], true);
+        assert_eq!(cli.done(&["verify"])["ok"], true);
     }
 }
 
