@@ -52,7 +52,7 @@ async def a_fork_shares_the_past_and_nothing_after(lab):
     need(
         event["kind"] == "session-forked"
         and event["from"] == session.name
-        and event["at"] == at,
+        and event["from_version"] == at,
         f"{short(event)}",
     )
 

@@ -135,8 +135,10 @@ fn a_broker_that_lost_what_it_had_acknowledged_gets_it_again() {
         let kept = house.folder().join("kept");
         copy(&house.broker.store(), &kept);
         house.broker.restart();
-        append_many(&worker, 20, 40).await;
+        // Whoever asks too early finds nobody.
         caught_up(&worker).await;
+        append_many(&worker, 20, 40).await;
+        assert_eq!(caught_up(&worker).await["published_seq"], 41);
         house.broker.stop();
         std::fs::remove_dir_all(house.broker.store()).unwrap();
         copy(&kept, &house.broker.store());

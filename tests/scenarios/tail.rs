@@ -22,7 +22,10 @@ impl Tail {
     fn start(url: &str, arguments: &[&str]) -> Self {
         let mut command = Command::new(lacuna());
         command.args(["tail", "--nats", url, "--tenant", "acme"]).args(arguments);
-        command.env_remove("LACUNA_SESSION");
+        match arguments.contains(&"--all") {
+            true => command.env("LACUNA_SESSION", "s"),
+            false => command.env_remove("LACUNA_SESSION"),
+        };
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let (told, lines) = channel();
@@ -75,7 +78,7 @@ fn it_follows_a_session_or_all_of_a_tenant_until_ctrl_c() {
         worker.open("s").await;
         worker.open("t").await;
         worker.append("s", "a", "words").await;
-        let all = Tail::start(&house.url(), &["--json", "--from", "1"]);
+        let all = Tail::start(&house.url(), &["--json", "--from", "1", "--all"]);
         let part = Tail::start(&house.url(), &["--json", "--from", "3"]);
         let of_s = Tail::start(&house.url(), &["--json", "--from", "2", "-s", "s"]);
         let kinds = ["session-opened", "prune-executed", "session-closed"];

@@ -97,7 +97,7 @@ fn carried_over(cli: &Cli, report: &Value, name: &str) {
     other.done(&["import", &file]);
     let (again, _) = export(&other, "again.jsonl");
     assert!(again == exported, "{name}, {session}: another file came out");
-    let window = |cli: &Cli| cli.done(&["window", "-s", session]);
+    let window = |cli: &Cli| cli.done(&["window", "-s", session])["entries"].clone();
     assert!(window(&other) == window(cli), "{name}, {session}: another window");
     let verified = other.done(&["verify"]);
     assert_eq!(verified["faults"], json!([]), "{name}, {session}");

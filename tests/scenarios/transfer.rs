@@ -84,8 +84,10 @@ fn a_session_goes_through_a_daemon_into_other_journals_and_stays_what_it_was() {
     for (cli, session) in [(&there, "again"), (&direct, "s")] {
         let again = export(cli, session, &path(folder.path(), "again.jsonl"));
         assert!(again == exported, "another file came out");
-        let window =
-            |cli: &Cli, session: &str| cli.done(&["window", "-s", session, "--no-content"]);
+        let window = |cli: &Cli, session: &str| {
+            let window = cli.done(&["window", "-s", session, "--no-content"]);
+            ["version", "entries", "budget"].map(|field| window[field].clone())
+        };
         assert_eq!(window(cli, session), window(&here, "s"));
         assert_eq!(cli.done(&["verify"])["faults"], json!([]));
         for span in ["plain", "large", "sum", "erased", "secret"] {
@@ -127,24 +129,24 @@ fn a_session_that_went_on_here_is_exported_as_it_is_here() {
     std::fs::write(&sample, r#"[{"role":"user","content":"hello"}]"#).unwrap();
     cli[0].done(&["import", sample.to_str().unwrap(), "--session", "s"]);
     let mut before = export(&cli[0], "s", &path(folder.path(), "0.jsonl"));
-    for hop in 1..4 {
+    for (hop, here) in cli.iter().enumerate().skip(1) {
         let file = path(folder.path(), &format!("{}.jsonl", hop - 1));
-        cli[hop].done(&["import", file.to_str().unwrap()]);
+        here.done(&["import", file.to_str().unwrap()]);
         let name = path(folder.path(), &format!("{hop}.jsonl"));
-        assert_eq!(export(&cli[hop], "s", &name), before, "a fixed point, {hop} journals on");
+        assert_eq!(export(here, "s", &name), before, "a fixed point, {hop} journals on");
         // It goes on: what is exported then is this journal's own, and says where it came from.
         let id = format!("here-{hop}");
-        assert_eq!(cli[hop].run_with(b"more", &["append", "-s", "s", "--id", &id]).code, 0);
-        before = export(&cli[hop], "s", &name);
+        assert_eq!(here.run_with(b"more", &["append", "-s", "s", "--id", &id]).code, 0);
+        before = export(here, "s", &name);
         let all = lines(&before);
-        assert_eq!(all[0]["journal"], cli[hop].done(&["head"])["journal"]);
+        assert_eq!(all[0]["journal"], here.done(&["head"])["journal"]);
         assert_eq!(all[1]["imported"]["journal"], lines(&before)[1]["imported"]["journal"]);
         assert!(all.last().unwrap()["imported"].is_null());
         // It holds its own events now: nothing more is imported into it.
-        let (code, error) = cli[hop].json(&["import", file.to_str().unwrap()]);
+        let (code, error) = here.json(&["import", file.to_str().unwrap()]);
         assert_eq!(code, 1, "{error}");
         assert!(error["error"]["message"].as_str().unwrap().contains("--session"), "{error}");
-        assert_eq!(cli[hop].done(&["verify"])["ok"], true);
+        assert_eq!(here.done(&["verify"])["ok"], true);
     }
 }
 
@@ -304,4 +306,40 @@ fn requests_to_providers_are_whole_and_of_any_moment() {
     assert_eq!(earlier["messages"].as_array().unwrap().len(), 2, "{earlier}");
     assert_eq!(cli.run(&["export", "-s", "s", "--at", "v3"]).code, 2);
     assert_eq!(cli.run(&["export", "-s", "nowhere"]).code, 4);
+}
+
+#[test]
+fn a_fork_goes_alone_and_takes_its_past_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let (here, there) = (path(folder.path(), "here"), path(folder.path(), "there"));
+    let cli = Cli::journal(&here);
+    let sample = path(folder.path(), "sample.json");
+    std::fs::write(&sample, r#"[{"role":"user","content":"hello"}]"#).unwrap();
+    cli.done(&["import", sample.to_str().unwrap(), "--session", "parent"]);
+    let put = |session: &str, id: &str| {
+        assert_eq!(cli.run_with(b"words", &["append", "-s", session, "--id", id]).code, 0);
+    };
+    put("parent", "shared");
+    cli.done(&["fork", "--from", "parent", "-s", "child"]);
+    put("parent", "apart");
+    put("child", "own");
+    cli.done(&["prune", "-s", "child", "shared"]);
+    cli.done(&["receipt", "-s", "child"]);
+    let exported = export(&cli, "child", &path(folder.path(), "child.jsonl"));
+    assert!(!exported.contains("apart"), "that is the parent's alone");
+    let other = Cli::journal(&there);
+    other.done(&["import", path(folder.path(), "child.jsonl").to_str().unwrap()]);
+    let again = export(&other, "child", &path(folder.path(), "again.jsonl"));
+    assert!(again == exported, "another file came out");
+    let entries = |cli: &Cli| cli.done(&["window", "-s", "child"])["entries"].clone();
+    assert_eq!(entries(&other), entries(&cli));
+    assert_eq!(other.done(&["sessions"])["sessions"], json!(["child"]));
+    for cli in [&cli, &other] {
+        assert_eq!(cli.done(&["verify"])["faults"], json!([]));
+    }
+    // What is erased there is not gone here, and the other way round.
+    other.done(&["erase", "-s", "child", "shared", "--reason", "asked"]);
+    assert_eq!(cli.run(&["expand", "-s", "child", "shared", "--raw"]).out, "words");
+    assert_eq!(other.run(&["expand", "-s", "child", "shared"]).code, 4);
+    assert_eq!(other.done(&["verify"])["faults"], json!([]));
 }

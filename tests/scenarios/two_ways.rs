@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::rig::{Cli, House, current_server};
 
 /// Fields that differ between two journals that hold the same, whatever the way.
-const OF_THE_JOURNAL: [&str; 16] = [
+const OF_THE_JOURNAL: [&str; 17] = [
+    "as_of",
     "note",
     "key",
     "journal",

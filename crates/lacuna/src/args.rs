@@ -4,6 +4,7 @@ mod broker;
 mod lineage;
 mod past;
 mod retention;
+mod transfer;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ pub(crate) use self::past::{Diff, Durability, Tombstones};
 pub(crate) use self::retention::{
     Erase, Evaluate, Hold, Ledger, Plan, Policy, PolicySet, Release, Run,
 };
+pub(crate) use self::transfer::{Checkpoint, Export, ExportFormat, Import, Verify};
 use crate::at::At;
 
 /// An event-sourced journal for the context windows of language-model agents.
@@ -144,51 +146,6 @@ pub(crate) struct Serve {
     /// Print the configuration in force and end
     #[arg(long)]
     pub(crate) dump_config: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Import {
-    /// Files, or folders of files that belong together
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-    /// auto, openai-chat, claude-code, openhands, pi or atif; exports of events are recognised
-    #[arg(long, default_value = "auto")]
-    pub(crate) format: String,
-    /// Only tell what would be recorded
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Size of the model's window
-    #[arg(long, default_value_t = 200_000, value_name = "TOKENS")]
-    pub(crate) window_tokens: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExportFormat {
-    /// Every event, whole: `import` takes it over
-    Jsonl,
-    /// The body of a chat-completions request
-    OpenaiChat,
-    /// The body of an Anthropic messages request
-    Anthropic,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Export {
-    /// What to write
-    #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
-    pub(crate) format: ExportFormat,
-    /// Of a request: a moment of the past, v12 (version), turn:3, or a time
-    #[arg(long)]
-    pub(crate) at: Option<At>,
-    /// Of a request: the model to ask; left out unless given
-    #[arg(long)]
-    pub(crate) model: Option<String>,
-    /// Of a request: the most tokens to answer with
-    #[arg(long, value_name = "N")]
-    pub(crate) max_tokens: Option<u64>,
-    /// File to write; standard output unless given
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -430,38 +387,12 @@ pub(crate) struct Tail {
     /// Begin at this seq of the journal; 1 is its beginning [default: what comes next]
     #[arg(long, value_name = "SEQ")]
     pub(crate) from: Option<u64>,
+    /// Follow the whole tenant, even where `LACUNA_SESSION` names a session
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Show events of this kind only, such as notice-given; may be given more than once
     #[arg(long = "kind", value_name = "K")]
     pub(crate) kinds: Vec<String>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Verify {
-    /// First seq
-    #[arg(long, value_name = "SEQ")]
-    pub(crate) from: Option<u64>,
-    /// Last seq
-    #[arg(long, value_name = "SEQ")]
-    pub(crate) to: Option<u64>,
-    /// File of signed checkpoints; `-` is standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) checkpoint: Option<PathBuf>,
-    /// A key to believe, <name>+<id>+<base64>, or a file of such lines; the journal's own unless given
-    #[arg(long = "key", value_name = "KEY", requires = "checkpoint")]
-    pub(crate) keys: Vec<String>,
-    /// Judge a copy of journal.redb by the checkpoints, without daemon or keys to its contents
-    #[arg(
-        long, value_name = "FILE", requires_all = ["checkpoint", "keys"],
-        conflicts_with_all = ["from", "to", "journal", "nats"]
-    )]
-    pub(crate) copy: Option<PathBuf>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Checkpoint {
-    /// File to add the note to; standard output unless given
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -243,7 +243,7 @@ fn fields(recorded: &Recorded) -> Map<String, Value> {
             "sent_digest": e.sent_digest.map(|digest| digest.to_string()),
             "discrepancy": e.is_discrepant(),
         }),
-        Event::SessionForked(e) => json!({ "from": e.parent.session, "at": e.at }),
+        Event::SessionForked(e) => json!({ "from": e.parent.session, "from_version": e.at }),
     };
     let Value::Object(mut fields) = value else { return Map::new() };
     fields.retain(|_, value| !value.is_null());

@@ -7,6 +7,9 @@ pub const FEED_STREAM: &str = "LACUNA_EVENTS";
 /// Every subject of the feed, and no deeper one: a request that somebody sends to the tenant `events` by
 /// mistake must not be stored, contents and all.
 pub const FEED_SUBJECTS: &str = "lacuna.v1.events.*.*.*";
+/// The subjects of signed checkpoints, on the same stream. They stand apart from those of the events: whoever
+/// follows `lacuna.v1.events.>` and keys on `seq` must not take one for an event.
+pub const CHECKPOINT_SUBJECTS: &str = "lacuna.v1.checkpoints.*";
 /// The name that stands for the journal itself where a tenant stands in the subjects of the feed. No
 /// tenant may have it.
 pub const JOURNAL_TENANT: &str = "_journal";
@@ -21,6 +24,11 @@ pub fn event_subject(key: &SessionKey, kind: &str) -> String {
 /// The subject of what concerns the journal as a whole.
 pub fn journal_subject(journal: &str, kind: &str) -> String {
     format!("lacuna.v1.events.{JOURNAL_TENANT}.{journal}.{kind}")
+}
+
+/// The subject of a journal's checkpoints.
+pub fn checkpoint_subject(journal: &str) -> String {
+    format!("lacuna.v1.checkpoints.{journal}")
 }
 
 /// The id of a message on the feed: `<journal>:<seq>` of an event; `<journal>:<seq>:<about>` of what is

@@ -22,8 +22,8 @@ pub use common::{BudgetBody, CheckBody, CostBody, Empty, EvidenceBody};
 pub use error::{Code, WireError};
 pub use event::{EventBody, ImportedBody, cause_json, event_body};
 pub use feed::{
-    FEED_STREAM, FEED_SUBJECTS, JOURNAL_TENANT, MESSAGE_ID, MessageId, event_subject,
-    journal_subject,
+    CHECKPOINT_SUBJECTS, FEED_STREAM, FEED_SUBJECTS, JOURNAL_TENANT, MESSAGE_ID, MessageId,
+    checkpoint_subject, event_subject, journal_subject,
 };
 pub use json::{MAX_DEPTH, fingerprint, parse};
 pub use subject::{Group, Subject, SubjectError, Target};

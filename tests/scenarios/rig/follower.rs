@@ -31,7 +31,10 @@ impl Fed {
     }
 }
 
-/// Everything that the stream holds, in its order.
+/// What the subjects of events begin with.
+const EVENTS: &str = "lacuna.v1.events.";
+
+/// Everything that the stream holds under the subjects of events, in its order.
 pub(crate) async fn everything(nats: &Client) -> Vec<Fed> {
     let stream = jetstream::new(nats.clone()).get_stream("LACUNA_EVENTS").await.unwrap();
     let held = stream.get_info().await.unwrap().state.messages;
@@ -41,12 +44,16 @@ pub(crate) async fn everything(nats: &Client) -> Vec<Fed> {
         ..pull::Config::default()
     };
     let consumer = stream.create_consumer(config).await.unwrap();
-    let mut fed = Vec::new();
-    while (fed.len() as u64) < held {
+    let (mut fed, mut read) = (Vec::new(), 0);
+    while read < held {
         let batch = consumer.fetch().max_messages(1_000).expires(PATIENCE);
         let mut batch = batch.messages().await.unwrap();
         while let Some(message) = batch.next().await {
             let message = message.unwrap();
+            read += 1;
+            if !message.subject.starts_with(EVENTS) {
+                continue;
+            }
             let id = message.headers.as_ref().and_then(|headers| headers.get("Nats-Msg-Id"));
             fed.push(Fed {
                 stream_seq: message.info().unwrap().stream_sequence,
@@ -54,9 +61,6 @@ pub(crate) async fn everything(nats: &Client) -> Vec<Fed> {
                 subject: message.subject.to_string(),
                 body: serde_json::from_slice(&message.payload).unwrap(),
             });
-            if fed.len() as u64 == held {
-                break;
-            }
         }
     }
     fed
@@ -128,6 +132,10 @@ async fn follow(
             let message = message?;
             *last = message.info()?.stream_sequence;
             some = true;
+            // Signed checkpoints stand on the stream, too.
+            if !message.subject.starts_with(EVENTS) {
+                continue;
+            }
             let body: Value = serde_json::from_slice(&message.payload)?;
             let seq = body["seq"].as_u64().unwrap();
             let before = seen.lock().unwrap().insert(seq, body.clone());
@@ -150,16 +158,21 @@ pub(crate) async fn jetstream_api(nats: &Client, what: &str, body: Value) -> Val
     reply
 }
 
-/// Waits until `stats` says this about the feed, and gives what it says.
+/// Waits until `stats` says this about the feed, and gives what it says. A daemon that is not there yet is
+/// waited for.
 pub(crate) async fn feed_until(worker: &Worker, holds: impl Fn(&Value) -> bool) -> Value {
     let until = Instant::now() + PATIENCE;
+    let subject = worker.journal_subject("stats");
     loop {
-        let stats = worker.journal("stats", json!({})).await;
+        let answer = worker.send(&subject, Vec::new(), Duration::from_secs(2)).await;
+        let stats: Value = answer
+            .map(|answer| serde_json::from_slice(&answer.payload).unwrap())
+            .unwrap_or_default();
         let feed = &stats["feed"];
         if holds(feed) {
             return feed.clone();
         }
-        assert!(Instant::now() < until, "the feed does not come to that: {feed}");
+        assert!(Instant::now() < until, "the feed does not come to that: {stats}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

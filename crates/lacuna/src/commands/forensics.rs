@@ -106,7 +106,7 @@ pub(super) fn gist(event: &EventBody) -> String {
             let sent = if discrepant == Some(true) { ": something else was sent" } else { "" };
             format!("{} version {}{sent}", text("receipt"), number("window_version"))
         }
-        "session-forked" => format!("from {} at version {}", text("from"), number("at")),
+        "session-forked" => format!("from {} at version {}", text("from"), number("from_version")),
         "contradiction-noted" | "contradiction-resolved" => text("contradiction").to_owned(),
         _ => format!("{} {}", text("span"), text("purpose")).trim().to_owned(),
     }

@@ -88,13 +88,18 @@ async fn begin(
             head.seq + 1
         }
     };
-    Ok(match &context.global.session {
+    Ok(match session(context, args) {
         None => client.subscribe(from).await?,
         Some(name) => {
             let session = client.session(name);
             session.subscribe(session.version_from(from).await?).await?
         }
     })
+}
+
+/// The session that is followed; none: the whole tenant.
+fn session<'a>(context: &'a Context<'_>, args: &args::Tail) -> Option<&'a str> {
+    context.global.session.as_deref().filter(|_| !args.all)
 }
 
 /// Prints what a journal holds that is opened directly.
@@ -104,9 +109,10 @@ fn read(
     printer: &mut Printer<'_>,
 ) -> Result<(), Failure> {
     let from = args.from.unwrap_or(1);
-    let mut next = if context.global.session.is_some() { 1 } else { from };
+    let session = session(context, args);
+    let mut next = if session.is_some() { 1 } else { from };
     loop {
-        let (events, more) = match &context.global.session {
+        let (events, more) = match session {
             None => {
                 let request = EventsRequest { from: Some(next), ..EventsRequest::default() };
                 let page: EventsReply = context.backend.journal_verb("events", &request)?;

@@ -2,8 +2,8 @@
 
 use lacuna_engine::{Journal, Signed};
 use lacuna_nats::{Announcement, Announcer};
+use lacuna_wire::checkpoint_subject;
 use lacuna_wire::journal::CheckpointSigned;
-use lacuna_wire::journal_subject;
 
 /// Has a checkpoint said on the feed.
 pub(super) fn announce(announcer: &Announcer, signed: &Signed) {
@@ -19,7 +19,7 @@ pub(super) fn announce(announcer: &Announcer, signed: &Signed) {
     announcer.announce(Announcement {
         seq: checkpoint.seq,
         about: "checkpoint",
-        subject: journal_subject(&checkpoint.journal, CheckpointSigned::KIND),
+        subject: checkpoint_subject(&checkpoint.journal),
         body: serde_json::json!(body).to_string().into(),
     });
 }

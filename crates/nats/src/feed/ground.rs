@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::api::{Api, Info};
 use super::place::Place;
-use super::topology::{differences, max_msg_size, wanted};
+use super::topology::{differences, max_msg_size, takes_checkpoints, wanted};
 use super::trouble::Trouble;
 use crate::service::max_reply;
 
@@ -30,6 +30,8 @@ pub(super) struct Ground {
     pub(super) seq: u64,
     /// The most bytes of one event.
     pub(super) longest: usize,
+    /// Whether the stream takes signed checkpoints.
+    pub(super) checkpoints: bool,
     /// What is not as it should be with the stream, and can be lived with.
     pub(super) problems: Vec<String>,
 }
@@ -69,6 +71,7 @@ impl Wanted {
         Ok(Ground {
             seq: place.resume(&info, held),
             stream_seq: info.last_seq,
+            checkpoints: takes_checkpoints(&info.config),
             created: info.created,
             fresh,
             longest,

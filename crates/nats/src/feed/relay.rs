@@ -60,7 +60,7 @@ pub struct Announcement {
     pub seq: u64,
     /// What it is about, as the end of the message's id: `checkpoint`.
     pub about: &'static str,
-    /// The subject, below `lacuna.v1.events._journal`.
+    /// The subject: one of [`CHECKPOINT_SUBJECTS`](lacuna_wire::CHECKPOINT_SUBJECTS).
     pub subject: String,
     /// The body: a JSON object.
     pub body: Bytes,
@@ -152,6 +152,7 @@ pub fn relay(client: Client, journal: Arc<Journal>, options: FeedOptions) -> Rel
         shared: Arc::clone(&shared),
         stopped,
         unsaid: VecDeque::new(),
+        announces: false,
         landed: 0,
         told: Instant::now(),
     };
@@ -179,6 +180,9 @@ struct Relay {
     stopped: watch::Receiver<Option<Instant>>,
     /// Announcements in flight, by their numbers there.
     unsaid: VecDeque<(u64, Announcement)>,
+    /// Whether the stream takes announcements; where it does not, that is among its problems, and none is
+    /// made.
+    announces: bool,
     /// Messages that the stream has acknowledged.
     landed: u64,
     /// When the lag was last told.
@@ -321,6 +325,7 @@ impl Relay {
             tracing::warn!(from, before, "{FEED_STREAM} {what}: they are published again");
         }
         self.shared.status.begins(ground);
+        self.announces = ground.checkpoints;
         if let Some(reading) = &mut self.reading {
             reading.restart(ground.seq + 1);
         }
@@ -353,6 +358,9 @@ impl Relay {
     /// What is to be said before the event of this seq.
     fn announcement(&self, before: u64) -> Option<Message> {
         let mut waiting = self.shared.announcements.lock();
+        if !self.announces {
+            waiting.clear();
+        }
         let due = waiting.pop_front_if(|announcement| announcement.seq < before)?;
         Some(message::of_announcement(self.journal.id(), due, self.journal.now()))
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lacuna_wire::{FEED_STREAM, FEED_SUBJECTS};
+use lacuna_wire::{CHECKPOINT_SUBJECTS, FEED_STREAM, FEED_SUBJECTS};
 use serde_json::{Map, Value, json};
 
 /// How long the broker knows a message's id. Only a convenience: the chain of expected sequences is what
@@ -96,7 +96,7 @@ pub(super) fn wanted(max_age: Duration, max_bytes: u64) -> Map<String, Value> {
     let config = json!({
         "name": FEED_STREAM,
         "description": "every event of the Lacuna journal, in order; history has those that are gone here",
-        "subjects": [FEED_SUBJECTS],
+        "subjects": [FEED_SUBJECTS, CHECKPOINT_SUBJECTS],
         "retention": "limits",
         "storage": "file",
         "discard": "old",
@@ -144,6 +144,12 @@ pub(super) fn max_msg_size(found: &Map<String, Value>) -> Option<i64> {
     found.get("max_msg_size").and_then(Value::as_i64).filter(|&size| size > 0)
 }
 
+/// Whether the stream takes signed checkpoints.
+pub(super) fn takes_checkpoints(found: &Map<String, Value>) -> bool {
+    let given = found.get("subjects").and_then(Value::as_array).into_iter().flatten();
+    given.into_iter().any(|subject| subject == CHECKPOINT_SUBJECTS)
+}
+
 fn subjects(found: &Map<String, Value>) -> Vec<Difference> {
     let given = found.get("subjects").and_then(Value::as_array).into_iter().flatten();
     let given: Vec<&str> = given.filter_map(Value::as_str).collect();
@@ -156,7 +162,15 @@ fn subjects(found: &Map<String, Value>) -> Vec<Difference> {
         );
         differs(says, true);
     }
-    for other in given.into_iter().filter(|&other| other != FEED_SUBJECTS) {
+    if !takes_checkpoints(found) {
+        let says = format!(
+            "{FEED_STREAM} has the subjects {given:?}, without {CHECKPOINT_SUBJECTS}: signed checkpoints are \
+             not on the feed"
+        );
+        differs(says, false);
+    }
+    let own = [FEED_SUBJECTS, CHECKPOINT_SUBJECTS];
+    for other in given.into_iter().filter(|other| !own.contains(other)) {
         // Requests would be stored and answered by the stream.
         let (costs, wrong) = match other {
             DEEPER => (
@@ -228,6 +242,10 @@ mod tests {
         differences(&asked(), &found)
     }
 
+    fn with_own(other: &str) -> Value {
+        json!([FEED_SUBJECTS, CHECKPOINT_SUBJECTS, other])
+    }
+
     #[test]
     fn what_was_asked_for_differs_in_nothing() {
         assert_eq!(differences(&asked(), &asked()), []);
@@ -244,10 +262,16 @@ mod tests {
             ("sealed", json!(true), true, "takes no events"),
             ("mirror", json!({ "name": "X" }), true, "mirrors"),
             ("subject_transform", json!({ "src": ">" }), true, "their own subjects"),
-            ("subjects", json!(["lacuna.v1.events.acme.>"]), true, "not every event"),
-            ("subjects", json!([FEED_SUBJECTS, "lacuna.*.acme.>"]), true, "takes requests"),
-            ("subjects", json!([FEED_SUBJECTS, "other.>"]), false, "between the events"),
-            ("subjects", json!(["lacuna.v1.events.>"]), false, "by mistake"),
+            (
+                "subjects",
+                json!(["lacuna.v1.events.acme.>", CHECKPOINT_SUBJECTS]),
+                true,
+                "not every event",
+            ),
+            ("subjects", with_own("lacuna.*.acme.>"), true, "takes requests"),
+            ("subjects", with_own("other.>"), false, "between the events"),
+            ("subjects", json!(["lacuna.v1.events.>", CHECKPOINT_SUBJECTS]), false, "by mistake"),
+            ("subjects", json!([FEED_SUBJECTS]), false, "not on the feed"),
             ("storage", json!("memory"), false, "published again"),
             ("discard", json!("new"), false, "refuses new events"),
             ("max_age", json!(3_600_000_000_000_u64), false, "3600s instead of 604800s"),
