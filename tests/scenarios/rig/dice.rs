@@ -26,11 +26,6 @@ impl Dice {
         Self(seed)
     }
 
-    /// A number below another one.
-    pub(crate) fn below(&mut self, most: u64) -> u64 {
-        self.next() % most
-    }
-
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
