@@ -26,17 +26,17 @@ impl Dice {
         Self(seed)
     }
 
+    /// A number below another one.
+    pub(crate) fn below(&mut self, most: u64) -> u64 {
+        self.next() % most
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
-    }
-
-    /// A number below this.
-    pub(crate) fn below(&mut self, sides: u64) -> u64 {
-        self.next() % sides
     }
 
     /// A time between two.
