@@ -49,6 +49,7 @@ FILES = (
     "check_past",
     "check_receipts",
     "check_forks",
+    "check_export",
     "check_turmoil",
     "check_pressure",
     "scenario",

@@ -7,7 +7,7 @@ use std::process::Command;
 use lacuna_store::{CRASH_AT, STEPS};
 use serde_json::{Value, json};
 
-use crate::rig::{Cli, lacuna};
+use crate::rig::{Cli, comes_out, lacuna};
 
 const CANARY: &str = "CANARY-5f3c9a";
 
@@ -31,6 +31,7 @@ fn journal(folder: &Path, notice: Option<&str>) -> Cli {
         assert_eq!(ran.code, 0, "{}", ran.err);
     }
     cli.done(&["prune", "-s", "s", "a"]);
+    assert!(comes_out(folder, CANARY), "with the keys it is found");
     let (code, reply) = cli.json_with(policy(notice).as_bytes(), &["policy", "set", "-"]);
     assert_eq!(code, 0, "{reply}");
     cli
@@ -56,14 +57,6 @@ fn outcomes(cli: &Cli) -> Vec<String> {
         word
     };
     spans.iter().map(outcome).collect()
-}
-
-/// Whether the file holds the canary, plain.
-fn holds_canary(folder: &Path) -> bool {
-    std::fs::read_dir(folder).unwrap().any(|entry| {
-        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
-        bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes())
-    })
 }
 
 fn books_agree(cli: &Cli, lost: usize) {
@@ -98,7 +91,7 @@ fn a_run_that_is_killed_behind_any_step_is_brought_to_its_end() {
             .collect();
         assert_eq!(closed.len(), 2, "{step}: {events}");
         assert_eq!(closed[0]["removed"]["spans"], 3, "{step}: what went before counts");
-        assert!(!holds_canary(folder.path()), "{step}");
+        assert!(!comes_out(folder.path(), CANARY), "{step}");
     }
 }
 
@@ -135,6 +128,6 @@ fn an_erasure_that_is_killed_behind_any_step_happened_or_did_not() {
         let again = cli.done(&erase);
         assert_eq!(again["removed"]["spans"], if gone { 0 } else { 3 }, "{step}");
         books_agree(&cli, 3);
-        assert!(!holds_canary(folder.path()), "{step}");
+        assert!(!comes_out(folder.path(), CANARY), "{step}");
     }
 }

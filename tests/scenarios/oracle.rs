@@ -14,7 +14,7 @@ use lacuna_wire::{Subject, WireError};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::rig::{Dice, flip_the_payload_at};
+use crate::rig::{Cli, Dice, flip_the_payload_at};
 
 pub(crate) const WORDS: &[&str] =
     &["pool", "5433", "ledger", "naïve", "retry", "é", "staging", "req-7f3a"];
@@ -289,6 +289,31 @@ impl World {
         }
     }
 
+    /// Every session goes into a journal of its own and comes out as the same file, with the same window.
+    fn carried_over(&mut self) {
+        self.close();
+        let here = Cli::journal(&self.path());
+        for name in self.account.sessions.keys() {
+            let file = |name: &str| self.folder.path().join(name).display().to_string();
+            let (first, again) = (file("first.jsonl"), file("again.jsonl"));
+            let other = Cli::journal(&self.folder.path().join(format!("with-{name}")));
+            let done = |cli: &Cli, words: &[&str]| {
+                cli.done(&[&["--tenant", "t", "-s", name.as_str()], words].concat())
+            };
+            done(&here, &["export", "-o", &first]);
+            other.done(&["--tenant", "t", "import", &first]);
+            done(&other, &["export", "-o", &again]);
+            let (first, again) = (std::fs::read(first).unwrap(), std::fs::read(again).unwrap());
+            assert!(first == again, "another file of {name} came out");
+            let window = |cli: &Cli| {
+                let window = done(cli, &["window"]);
+                ["version", "entries", "budget"].map(|field| window[field].clone())
+            };
+            assert_eq!(window(&other), window(&here), "the window of {name}");
+            assert_eq!(other.done(&["verify"])["faults"], json!([]), "{name}");
+        }
+    }
+
     /// Takes down how every session stands now.
     fn mark(&mut self) {
         let names: Vec<String> = self.account.sessions.keys().cloned().collect();
@@ -318,6 +343,9 @@ fn every_answer_is_that_of_a_naive_account() {
             if step % 20 == 0 {
                 world.compare();
             }
+        }
+        if case % 4 == 0 {
+            world.carried_over();
         }
         for (what, times) in &world.done {
             *done.entry(what).or_default() += times;

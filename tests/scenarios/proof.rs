@@ -3,10 +3,12 @@
 
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use lacuna_store::{Store, StoreOptions};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::rig::{Cli, House, current_server};
+use crate::rig::{Cli, Fed, House, caught_up, current_server, everything, jetstream_api};
 
 fn spans(cli: &Cli, from: usize, to: usize) {
     for n in from..to {
@@ -108,4 +110,37 @@ fn copy_folder(from: &Path, to: &Path) {
             std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
         }
     }
+}
+
+#[tokio::test]
+async fn a_checkpoint_is_on_the_feed_apart_from_the_events() {
+    let mut house = House::start(&current_server());
+    let cli = house.cli();
+    cli.done(&["open", "-s", "s"]);
+    spans(&cli, 0, 2);
+    let worker = house.worker().await;
+    caught_up(&worker).await;
+    let log = house.stop_daemon();
+    assert!(log.contains("a checkpoint was signed"), "{log}");
+    let got = jetstream_api(
+        &worker.nats,
+        "STREAM.MSG.GET.LACUNA_EVENTS",
+        json!({ "last_by_subj": "lacuna.v1.checkpoints.*" }),
+    )
+    .await;
+    let message = &got["message"];
+    // It is the last thing that the daemon said, behind all events.
+    let end = jetstream_api(&worker.nats, "STREAM.INFO.LACUNA_EVENTS", json!({})).await;
+    assert_eq!(message["seq"], end["state"]["last_seq"]);
+    let body = BASE64_STANDARD.decode(message["data"].as_str().unwrap()).unwrap();
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!((&body["kind"], &body["seq"]), (&json!("checkpoint-signed"), &json!(3)));
+    let notes = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(notes.path(), body["note"].as_str().unwrap()).unwrap();
+    let direct = Cli::journal(&house.journal());
+    let file = notes.path().to_str().unwrap();
+    assert_eq!(verify(&direct, &["--checkpoint", file]), (0, vec!["extends".into()]));
+    // Who follows the events does not meet it.
+    let fed = everything(&worker.nats).await;
+    assert_eq!(fed.iter().map(Fed::seq).collect::<Vec<_>>(), [1, 2, 3]);
 }

@@ -9,6 +9,7 @@ mod damage;
 mod dice;
 mod follower;
 mod house;
+mod remains;
 mod validity;
 mod worker;
 
@@ -26,5 +27,6 @@ pub(crate) use follower::{
     Fed, Follower, caught_up, everything, feed_is_journal, feed_until, jetstream_api, once_each,
 };
 pub(crate) use house::House;
+pub(crate) use remains::comes_out;
 pub(crate) use validity::{anthropic_accepts, openai_accepts};
 pub(crate) use worker::{Worker, nobody_there};
