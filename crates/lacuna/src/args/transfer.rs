@@ -62,7 +62,7 @@ pub(crate) struct Verify {
     /// File of signed checkpoints; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
-    /// A key to believe, <name>+<id>+<base64>, or a file of such lines; the journal's own unless given
+    /// A key to believe, NAME+ID+BASE64, or a file of such lines; the journal's own unless given
     #[arg(long = "key", value_name = "KEY", requires = "checkpoint")]
     pub(crate) keys: Vec<String>,
     /// Judge a copy of journal.redb by the checkpoints, without daemon or keys to its contents
