@@ -20,7 +20,7 @@ use crate::tables::SNAPSHOTS;
 
 /// Events between two snapshots that are kept: the least, and the most.
 const NEAREST: u64 = 1_024;
-const FURTHEST: u64 = 8_192;
+const FURTHEST: u64 = 4_096;
 /// Bytes that keeping a snapshot may cost for each event since the last one.
 const BYTES_PER_EVENT: u64 = 64;
 
