@@ -50,8 +50,10 @@ class Session:
             reply = json.loads(message.data)
             if "error" not in reply:
                 return reply
-            if reply["error"]["code"] not in ("overloaded", "unavailable"):
+            damaged = (reply["error"].get("details") or {}).get("damaged")
+            if damaged or reply["error"]["code"] not in ("overloaded", "unavailable"):
                 raise Refused(reply["error"])
+            print(f"{verb}: {reply['error']['message']}", file=sys.stderr)
             await asyncio.sleep(PAUSE)
 
     async def events(self, version=1, last=None):
@@ -73,14 +75,14 @@ class Session:
                     yield event
                 continue
             try:
-                event = json.loads((await feed.next_msg(timeout=SILENCE)).data)
+                event = as_event((await feed.next_msg(timeout=SILENCE)).data)
             except NoMessage:
                 behind = True
                 continue
-            if event["version"] == version and last in (None, event["previous"]):
+            if event.get("version") == version and last in (None, event["previous"]):
                 version, last = version + 1, event["hash"]
                 yield event
-            elif event["version"] >= version:
+            elif event.get("version", version) >= version:
                 behind = True
 
     async def expand(self, span, **fields):
@@ -92,6 +94,16 @@ class Session:
             part = content_of(await self.ask("expand", span=span, offset=len(content), **fields))
             content += part
         return answer, content
+
+
+def as_event(data):
+    """A message of the feed as an event; anything else as one that says nothing, and sends us to the journal."""
+    try:
+        event = json.loads(data)
+    except ValueError:
+        return {}
+    whole = isinstance(event, dict) and isinstance(event.get("version"), int)
+    return event if whole and isinstance(event.get("hash"), str) and "previous" in event else {}
 
 
 def content_of(answer):

@@ -4,7 +4,7 @@ import json
 
 import nats.errors
 
-from contract import check, fresh, need, ok, refused
+from contract import Fail, check, fresh, need, ok, refused
 from shapes import body_of, shown_ids, span, unchanged, withheld
 
 VERBS = {
@@ -337,3 +337,27 @@ async def request_with_odd_headers(lab):
         headers={"Nats-Msg-Id": "1", "Nats-Service-Error-Code": "500", "X": "y" * 5000},
     )
     need(json.loads(message.data).get("tombstones") == [], f"{message.data[:99]}")
+
+
+@check
+async def an_answer_is_sent_where_the_asker_may_hear_it_only(lab):
+    """A request that wants its reply on the feed, or as another's request, is not carried out."""
+    session = await lab.opened()
+    await session.add(span("a"))
+    before = await session.version()
+    for reply in (
+        f"lacuna.v1.events.{lab.tenant}.{session.name}.span-recorded",
+        f"lacuna.v1.{lab.tenant}.worker-2.session.{session.name}.close",
+        "$SRV.PING",
+    ):
+        heard = await lab.connection.subscribe(reply) if reply.startswith("lacuna") else None
+        body = json.dumps({"spans": [span("b")]}).encode()
+        await lab.connection.publish(session.subject("append"), body, reply=reply)
+        await lab.connection.flush()
+        need(await session.version() == before, f"{reply}: it was carried out")
+        if heard:
+            try:
+                message = await heard.next_msg(timeout=0.3)
+                raise Fail(f"{reply}: {message.data[:100]!r}")
+            except nats.errors.TimeoutError:
+                await heard.unsubscribe()

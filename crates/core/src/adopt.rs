@@ -13,6 +13,7 @@ pub struct Adopted {
     recorded: Recorded,
     stored: Arc<[u8]>,
     payload: Option<Arc<[u8]>>,
+    gone: bool,
 }
 
 /// Why an event is not taken over.
@@ -70,7 +71,27 @@ impl Adopted {
                 }
             }
         }
-        Ok(Self { recorded, stored, payload })
+        Ok(Self { recorded, stored, payload, gone: false })
+    }
+
+    /// The same where its content is said to be gone.
+    pub fn without_content(self) -> Self {
+        Self { gone: true, ..self }
+    }
+
+    /// Whether its content is said to be gone.
+    pub fn is_gone(&self) -> bool {
+        self.gone
+    }
+
+    /// Whether it committed to a content of the journal that is not here.
+    pub fn lacks_content(&self) -> bool {
+        let commits = match &self.recorded.event {
+            Event::SpanRecorded(e) => e.storage == Storage::Journal,
+            Event::SummaryRecorded(_) => true,
+            _ => false,
+        };
+        commits && self.payload.is_none()
     }
 
     /// The event, as it is recorded there.

@@ -70,6 +70,9 @@ pub enum Command {
         journal: String,
         /// The events, in order.
         events: Vec<Adopted>,
+        /// The spans that these events say are gone, for whatever reason but a directive's: whether their
+        /// contents are here is looked at.
+        lost: Vec<SpanId>,
     },
     /// Set the tenant's policy.
     SetPolicy {
@@ -243,6 +246,7 @@ impl Command {
             Self::Prune(Prune { spans, .. })
             | Self::Restore { spans }
             | Self::ReportDamage { spans } => spans,
+            Self::Adopt { lost, .. } => lost,
             _ => &[],
         }
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use lacuna_core::retention::{RetentionState, held, outcome as standing, promised};
 use lacuna_core::{
-    Outcome, Recorded, Refusal, SessionKey, SessionState, SpanId, SpanState, Storage, Tenant,
-    Timestamp,
+    Event, Outcome, Recorded, Refusal, SessionKey, SessionState, SpanId, SpanState, Storage,
+    Tenant, Timestamp,
 };
 use lacuna_store::Moment;
 
@@ -34,22 +34,49 @@ impl Journal {
         until: Moment,
     ) -> Result<Arc<SessionState>, EngineError> {
         let newest = self.state(key)?;
+        let until = self.whole_commit(&newest, until)?;
         if until.holds(&newest) {
             return Ok(newest);
         }
-        // What a fork shares with the session that it was forked from is that one's past.
-        if let Some(fork) = newest.forked_from()
-            && (until.version <= fork.at
-                || until.time < newest.opened_at
-                || until.seq < newest.number.0)
-        {
-            let shared = Moment { version: until.version.min(fork.at), ..until };
-            return self.state_until(&fork.parent, shared);
+        // What a fork shares with sessions that it was forked from is their past.
+        let (holder, until) = self.store.holder(newest.number, until)?;
+        let newest = match self.store.session_key(holder)? {
+            Some(key) if holder != newest.number => self.state(&key)?,
+            _ => newest,
+        };
+        if until.holds(&newest) {
+            return Ok(newest);
         }
         let state = self.store.load_earlier(&newest, until)?;
         state.map(Arc::new).ok_or_else(|| {
             Refusal::BadRequest("the session was not open yet at that moment".into()).into()
         })
+    }
+
+    /// A fork begins with what had gone from its past already: between its first event and those losses there
+    /// was no moment.
+    fn whole_commit(
+        &self,
+        newest: &SessionState,
+        mut until: Moment,
+    ) -> Result<Moment, EngineError> {
+        /// Events that are read at once.
+        const FEW: usize = 16;
+        let Some(fork) = newest.forked_from() else { return Ok(until) };
+        let first = fork.at.saturating_add(1);
+        while until.version >= first && until.version < newest.version {
+            let events = self.store.history(newest.number, until.version + 1, FEW)?;
+            let begins = |recorded: &&Recorded| {
+                matches!(recorded.event, Event::LossyCommitted(_))
+                    && recorded.seq - newest.number.0 == recorded.version - first
+            };
+            let more = events.iter().take_while(begins).count();
+            until.version += more as u64;
+            if more < FEW {
+                break;
+            }
+        }
+        Ok(until)
     }
 
     /// A session's state at a version or time of its past; at the version before it, where nothing

@@ -80,6 +80,11 @@ impl Journal {
                 let id = span.id.clone();
                 let state = self.report_damage(key, std::slice::from_ref(&id), &found)?;
                 let outcome = state.find(&id).map_or(Outcome::Lossy, |span| state.outcome(span));
+                if outcome != Outcome::Lossy {
+                    // Nobody has recorded a loss, so this is none that could be told.
+                    let state = state.find(&id).expect("it was looked up in an older state");
+                    return Err(unanswered(state, not_here(&found)));
+                }
                 Ok(answer(state, lookup, outcome, None))
             }
         }
@@ -120,6 +125,13 @@ impl Journal {
             let spans: Vec<SpanId> = damaged.iter().map(|(span, _)| span.clone()).collect();
             let after = self.report_damage(key, &spans, found)?;
             if after.version == newest.version {
+                let (mut shown, missing) = (shown, spans);
+                for shown in &mut shown {
+                    let span = shown.entry.spans.first().map(|&index| &state.span(index).id);
+                    if shown.content.is_none() && span.is_some_and(|id| missing.contains(id)) {
+                        shown.unreadable = Some(not_here(found));
+                    }
+                }
                 return Ok((state, shown, cut));
             }
             if !past {
@@ -346,6 +358,11 @@ impl Journal {
         }
         unreachable!("after a look at every copy no other one is found damaged")
     }
+}
+
+/// What is said of a content that is not there although no event says that it is lost.
+fn not_here(found: &str) -> String {
+    format!("{found}, and no event tells of it: if the session is being imported, wait for its end")
 }
 
 fn read_claims(

@@ -108,6 +108,16 @@ impl Journal {
             }
             .into());
         }
+        // What was shown then cannot be compared any more.
+        let lost = shown.iter().find_map(|shown| {
+            shown.lost_since.as_ref()?;
+            Some(state.span(*shown.entry.spans.first()?).id.clone())
+        });
+        if let Some(span) = lost {
+            let why = "it has gone since this window was shown, so what was sent cannot be compared with \
+                       it: leave rendered and sent_digest out, or give the digest of the entries";
+            return Err(Refusal::NotRecoverable { span, outcome: "lossy", why: why.into() }.into());
+        }
         let unreadable = shown.iter().find_map(|shown| {
             let span = state.span(*shown.entry.spans.first()?);
             Some(Refusal::Unanswered { span: span.id.clone(), why: shown.unreadable.clone()? })

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use lacuna_codec::decode_event;
 use lacuna_core::{
-    Adopted, Command, Event, Principal, Recorded, Refusal, Reply, SessionKey, SessionState, SpanId,
-    Storage,
+    Adopted, Cause, Command, Event, Principal, Recorded, Refusal, Reply, SessionKey, SessionState,
+    SpanId, Storage,
 };
 use lacuna_store::Stored;
 
@@ -37,8 +37,16 @@ pub struct Exported {
     pub payload: Payload,
 }
 
-/// An event of another journal: its stored form, and its payload where there is one.
-pub type Carried = (Arc<[u8]>, Option<Arc<[u8]>>);
+/// An event's stored form as another journal has it, with its payload.
+#[derive(Debug, Clone)]
+pub struct Carried {
+    /// Its stored form.
+    pub stored: Arc<[u8]>,
+    /// Its payload; none if it is gone there, or was never in the journal.
+    pub payload: Option<Arc<[u8]>>,
+    /// Whether a later event of the session tells that the payload is gone.
+    pub gone: bool,
+}
 
 /// What an event committed to.
 #[derive(Debug, Clone, PartialEq)]
@@ -153,23 +161,31 @@ impl Journal {
         &self,
         key: &SessionKey,
         principal: &Principal,
+        expected_version: Option<u64>,
         journal: &str,
         events: Vec<Carried>,
     ) -> Result<(u64, usize), EngineError> {
         let mut adopted = Vec::with_capacity(events.len());
-        for (place, (stored, payload)) in (1..).zip(events) {
+        let mut lost = Vec::new();
+        for (place, Carried { stored, payload, gone }) in (1..).zip(events) {
             let refuse =
                 |why: String| Refusal::BadRequest(format!("event {place} of these: {why}"));
             let recorded = decode_event(&stored).map_err(|error| refuse(error.to_string()))?;
             let whole = Adopted::new(recorded, stored, payload);
-            adopted.push(whole.map_err(|error| refuse(error.to_string()))?);
+            let whole = whole.map_err(|error| refuse(error.to_string()))?;
+            if let Event::LossyCommitted(event) = &whole.recorded().event
+                && !matches!(event.cause, Cause::Directive { .. })
+            {
+                lost.extend(event.spans.iter().map(|lost| lost.span.clone()));
+            }
+            adopted.push(if gone { whole.without_content() } else { whole });
         }
         let done = self.execute(Request {
             session: key.clone(),
             principal: principal.clone(),
             command_id: None,
-            expected_version: None,
-            command: Command::Adopt { journal: journal.to_owned(), events: adopted },
+            expected_version,
+            command: Command::Adopt { journal: journal.to_owned(), events: adopted, lost },
         })?;
         match done.reply {
             Reply::Adopted { version, events } => Ok((version, events)),

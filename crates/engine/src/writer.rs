@@ -396,7 +396,7 @@ impl Writer {
         if !decision.events.is_empty() {
             let new = decision.events.len();
             let adopted = match &request.command {
-                Command::Adopt { journal, events } => {
+                Command::Adopt { journal, events, .. } => {
                     Some((journal.as_str(), &events[events.len().saturating_sub(new)..]))
                 }
                 _ => None,

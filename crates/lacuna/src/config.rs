@@ -9,7 +9,7 @@ use std::time::Duration;
 use lacuna_core::Limits;
 use lacuna_core::retention::Period;
 use lacuna_engine::{Options, RunLimit, ScrubOptions};
-use lacuna_nats::{Bounds, FeedOptions};
+use lacuna_nats::{Bounds, BrokerUrl, FeedOptions};
 use lacuna_verbs::Settings;
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -154,7 +154,12 @@ impl Config {
             let text = std::fs::read_to_string(path)
                 .map_err(Failure::io(format!("reading {}", path.display())))?;
             let given: Table = toml::from_str(&text)
-                .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
+                // Not with the line that it is about: a password may stand in it.
+                .map_err(|error| {
+                    let at = error.span().map_or(0, |span| text[..span.start].lines().count());
+                    let why = error.message();
+                    Failure::Usage(format!("{}, near line {at}: {why}", path.display()))
+                })?;
             overlay(&mut table, given);
         }
         let mut set = |section: &str, key: &str, value: String| {
@@ -168,13 +173,15 @@ impl Config {
         if let Some(Value::Table(nats)) = table.get_mut("nats") {
             entrance::overlay(nats, &global.broker);
         }
-        let text = toml::to_string(&table).map_err(|error| Failure::Other(error.to_string()))?;
+        let mut shown = table.clone();
+        redact(&mut shown);
+        let text = toml::to_string(&shown).map_err(|error| Failure::Other(error.to_string()))?;
         let config: Self = table.try_into().map_err(|error: toml::de::Error| {
             let place = file.map_or("the configuration".into(), |path| path.display().to_string());
             Failure::Usage(format!("{place}: {error}; ops/config/lacuna.toml lists all settings"))
         })?;
         config.check()?;
-        Ok((config, redact(&text)))
+        Ok((config, text))
     }
 
     fn check(&self) -> Result<(), Failure> {
@@ -338,21 +345,25 @@ fn overlay(base: &mut Table, given: Table) {
     }
 }
 
-/// Hides user and password in URLs.
-fn redact(text: &str) -> String {
-    let line = |line: &str| match (line.starts_with("url"), line.find("://"), line.rfind('@')) {
-        (true, Some(scheme), Some(at)) if at > scheme => {
-            format!("{}***{}", &line[..scheme + 3], &line[at..])
+/// Hides user and password in the broker's URLs.
+fn redact(table: &mut Table) {
+    let Some(Value::Table(nats)) = table.get_mut("nats") else { return };
+    let Some(Value::String(urls)) = nats.get_mut("url") else { return };
+    let one = |url: &str| {
+        let shown = BrokerUrl::from(url).to_string();
+        match shown == url.trim() {
+            true => shown,
+            false => match shown.split_once("://") {
+                Some((scheme, host)) => format!("{scheme}://***@{host}"),
+                None => format!("***@{shown}"),
+            },
         }
-        _ => line.to_owned(),
     };
-    text.lines().map(line).collect::<Vec<_>>().join("\n") + "\n"
+    *urls = urls.split(',').map(one).collect::<Vec<_>>().join(",");
 }
 
 #[cfg(test)]
 mod tests {
-    use lacuna_nats::BrokerUrl;
-
     use super::*;
     use crate::args::Broker;
 
@@ -461,5 +472,14 @@ mod tests {
         assert!(!format!("{config:?}").contains("secret"), "{config:?}");
         assert!(dump.contains("nats://***@host:4222"), "{dump}");
         assert!(!dump.contains("secret"), "{dump}");
+        for (url, shown) in [
+            ("me:secret@h", "***@h"),
+            ("tls://a:secret@h, nats://c:secret@h2", "tls://***@h,nats://***@h2"),
+        ] {
+            let (_, dump) = Config::load(None, &global(Some(url))).unwrap();
+            assert!(dump.contains(&format!("\"{shown}\"")) && !dump.contains("secret"), "{dump}");
+        }
+        let error = load("[nats]\nurl = \"nats://me:secret@h:4222\n").unwrap_err().to_string();
+        assert!(error.contains("near line") && !error.contains("secret"), "{error}");
     }
 }

@@ -92,6 +92,13 @@ pub async fn serve(
     Ok(Serving { stop, task })
 }
 
+/// Whether an answer may be sent there. The daemon may publish where the sender may not: onto the feed, as
+/// another principal, to the broker's own subjects. What is asked with such a reply is not carried out.
+fn may_be_answered(reply: &async_nats::Subject) -> bool {
+    let reply = reply.as_str();
+    !reply.starts_with("lacuna.") && !reply.starts_with('$')
+}
+
 /// Refuses to serve beside a daemon with another journal: the broker would deal requests out to
 /// either, and each would know half of the sessions.
 async fn alone(client: &Client, journal: &str) -> Result<(), async_nats::Error> {
@@ -187,7 +194,7 @@ impl Intake {
     }
 
     async fn about(&self, message: Message) {
-        let Some(reply) = message.reply else { return };
+        let Some(reply) = message.reply.filter(may_be_answered) else { return };
         let body = self.micro.lock().await.answer(&message.subject);
         if let Err(error) = self.client.publish(reply, body.into()).await {
             tracing::warn!(%error, "a service answer could not be sent");
@@ -196,6 +203,15 @@ impl Intake {
 
     /// Hands one request on. Never waits: commands reach the writer in the order of arrival.
     fn take(&self, message: Message, outbox: &Outbox) {
+        if message.reply.as_ref().is_some_and(|reply| !may_be_answered(reply)) {
+            let (subject, reply) = (message.subject.as_str(), message.reply.as_deref());
+            tracing::warn!(
+                subject,
+                reply,
+                "a request wants its answer where others would take it for ours"
+            );
+            return;
+        }
         let load = Arc::clone(outbox.load());
         let bytes = message.payload.len();
         let subject = match Subject::parse(&message.subject) {

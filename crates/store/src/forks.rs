@@ -5,13 +5,14 @@
 
 use std::sync::atomic::Ordering;
 
-use lacuna_codec::{Block, decode_event, peek_session};
-use lacuna_core::{Event, SessionNo};
+use lacuna_codec::{Block, decode_event, peek_session, peek_version};
+use lacuna_core::{Event, Recorded, SessionNo};
 use redb::{ReadTransaction, ReadableTableMetadata, WriteTransaction};
 
 use crate::StoreError;
 use crate::database::Guarded;
 use crate::open::{Store, defensively};
+use crate::sessions::Moment;
 use crate::tables::{EVENTS, FORKS, SESSION_BLOCKS};
 
 /// That a session was forked from another one.
@@ -55,6 +56,30 @@ impl Store {
             }
             found.remove(&session.0);
             Ok(found.into_iter().map(SessionNo).collect())
+        })
+    }
+
+    /// The session that recorded what stands at a moment of this one's history: itself, or one that it was
+    /// forked from; and the moment there.
+    pub fn holder(
+        &self,
+        session: SessionNo,
+        until: Moment,
+    ) -> Result<(SessionNo, Moment), StoreError> {
+        defensively(|| {
+            let read = self.db.begin_read()?;
+            let (mut session, mut until) = (session, until);
+            while let Some((first, block)) = beginning(&read, session)?.filter(|(v, _)| *v > 1) {
+                let Some(begun) = event_at(&read, session, first, block)? else { break };
+                let Event::SessionForked(fork) = begun.event else { break };
+                let before =
+                    until.version <= fork.at || until.seq < begun.seq || until.time < begun.at;
+                if !before || fork.parent_number >= session {
+                    break;
+                }
+                (session, until.version) = (fork.parent_number, until.version.min(fork.at));
+            }
+            Ok((session, until))
         })
     }
 
@@ -143,20 +168,27 @@ fn forked_at(
     first: u64,
     block: u64,
 ) -> Result<Option<(SessionNo, u64)>, StoreError> {
+    Ok(match event_at(read, session, first, block)?.map(|recorded| recorded.event) {
+        Some(Event::SessionForked(event)) => Some((event.parent_number, event.at)),
+        _ => None,
+    })
+}
+
+/// The event of a session at this version, which stands in this block.
+fn event_at(
+    read: &ReadTransaction,
+    session: SessionNo,
+    version: u64,
+    block: u64,
+) -> Result<Option<Recorded>, StoreError> {
     let events = read.open_table(EVENTS)?;
     let stored = events.get(block)?;
     let stored = stored.ok_or_else(|| StoreError::Damaged(format!("block {block} is missing")))?;
     let block = Block::open(stored.value())?;
     for stored in block.stored_events() {
         let stored = stored?;
-        if peek_session(stored) == Some(session) {
-            let recorded = decode_event(stored)?;
-            if recorded.version == first {
-                return Ok(match recorded.event {
-                    Event::SessionForked(event) => Some((event.parent_number, event.at)),
-                    _ => None,
-                });
-            }
+        if peek_session(stored) == Some(session) && peek_version(stored) == Some(version) {
+            return Ok(Some(decode_event(stored)?));
         }
     }
     Ok(None)

@@ -1,5 +1,8 @@
 //! Taking over a session of another journal, event by event, from its first one on.
 
+use std::collections::BTreeSet;
+
+use super::adopted::{provisional, still_here, unsound};
 use super::{Decision, Reply, bound};
 use crate::adopt::{Adopted, MAX_PASSED};
 use crate::{Context, Digest, Event, Refusal, SessionState, Storage};
@@ -38,6 +41,9 @@ pub(super) fn decide(
     let session = imported.map(|imported| imported.session);
     let mut session = session.or_else(|| events.first().map(|first| first.recorded().session));
     let mut taken = Vec::new();
+    // What the session becomes on the way.
+    let mut after = state.cloned();
+    let mut brought = BTreeSet::new();
     for adopted in events {
         let recorded = adopted.recorded();
         let refuse = |why: &str| {
@@ -88,6 +94,32 @@ pub(super) fn decide(
                 limit,
                 advice,
             });
+        }
+        if let Some(state) = &after {
+            if let Some(why) = unsound(state, &recorded.event) {
+                return refuse(why);
+            }
+            if let Some(span) = still_here(state, &recorded.event, &brought, context) {
+                return refuse(&format!(
+                    "{span} went there after it was brought here with its content: erase it here, or \
+                     import what there is now under another name and erase this session"
+                ));
+            }
+        }
+        if adopted.lacks_content() && !adopted.is_gone() {
+            return refuse(
+                "its content is missing: send it, or tell with `gone` by which event it went there",
+            );
+        }
+        let here = provisional(adopted, journal, taken.len() as u64, context);
+        match &mut after {
+            Some(state) => {
+                if adopted.payload().is_some() {
+                    brought.insert(state.next_index());
+                }
+                state.evolve(&here);
+            }
+            None => after = SessionState::open(&here),
         }
         at = Place { version: recorded.version, seq: recorded.seq, head: recorded.hash };
         taken.push(match &recorded.event {

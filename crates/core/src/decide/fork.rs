@@ -6,6 +6,9 @@ use crate::event::{LossyCommitted, LostSpan, SessionForked};
 use crate::retention::STREAM;
 use crate::{Context, Event, LostSince, Refusal, SessionState};
 
+/// How deep forks of forks may lie: whoever loads one goes the whole way up.
+const DEEPEST: u32 = 64;
+
 pub(super) fn decide(
     state: Option<&SessionState>,
     fork: &Fork,
@@ -19,6 +22,14 @@ pub(super) fn decide(
     if parent.key == context.session {
         let why = "a session cannot be a fork of itself: name another one to begin";
         return Err(Refusal::BadRequest(why.into()));
+    }
+    let depth = parent.forked_from().map_or(0, |from| from.depth);
+    if state.is_none() && depth >= DEEPEST {
+        return Err(Refusal::BadRequest(format!(
+            "{} is a fork {depth} deep already: fork one of the sessions that it was forked from, at a \
+             version that both share",
+            parent.key.session
+        )));
     }
     let Some(state) = state else { return Ok(begin(parent, context)) };
     if let Some(closed_at) = state.closed_at {
@@ -38,7 +49,7 @@ pub(super) fn decide(
             "a fork of {} at version {}",
             from.parent.session, from.at
         ))),
-        None => Err(Refusal::SessionExists("no fork".into())),
+        None => Err(Refusal::SessionExists("it is no fork".into())),
     }
 }
 

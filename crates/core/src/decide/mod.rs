@@ -2,6 +2,7 @@
 //! effects; nothing happens until their events are committed.
 
 mod adopt;
+mod adopted;
 mod again;
 mod append;
 mod audit;
@@ -217,7 +218,7 @@ pub fn decide(
         expect_version(version, context)?;
         return open::decide(state, open, context);
     }
-    if let Command::Adopt { journal, events } = command {
+    if let Command::Adopt { journal, events, .. } = command {
         expect_version(version, context)?;
         return adopt::decide(state, journal, events, context);
     }
@@ -249,7 +250,9 @@ pub fn decide(
     expect_version(version, context)?;
     match command {
         Command::Open(open) => open::decide(Some(state), open, context),
-        Command::Adopt { journal, events } => adopt::decide(Some(state), journal, events, context),
+        Command::Adopt { journal, events, .. } => {
+            adopt::decide(Some(state), journal, events, context)
+        }
         Command::Fork(fork) => fork::decide(Some(state), fork, context),
         Command::Receipt(receipt) => receipt::decide(state, receipt),
         Command::Append { spans } => append::decide(state, spans, context),

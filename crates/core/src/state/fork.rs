@@ -17,6 +17,8 @@ pub struct ForkedFrom {
     pub number: SessionNo,
     /// The last version that they share.
     pub at: u64,
+    /// How many forks lie on the way from a session that is none: 1 for a fork of such a one.
+    pub depth: u32,
 }
 
 impl SessionState {
@@ -51,6 +53,7 @@ impl SessionState {
             parent: event.parent.clone(),
             number: event.parent_number,
             at: event.at,
+            depth: self.forked_from.as_ref().map_or(0, |from| from.depth).saturating_add(1),
         });
         self.number = recorded.session;
         self.key = event.key.clone();
@@ -61,13 +64,11 @@ impl SessionState {
     /// Nothing of what was asked of its past, or told about it, holds for it.
     pub(super) fn goes_its_own_way(&mut self) {
         self.closed_at = None;
-        // Whoever sends commands here has sent none yet, and nobody has been told of removals.
+        // Whoever sends commands here has sent none yet. Removals that were announced stay so: the notice is
+        // part of the history, and forking again and again must not put them off.
         let known = Arc::make_mut(&mut self.known);
         known.commands.clear();
         // What the other session recorded since may stand for something else here.
         known.spans.retain(|_, index| (*index as usize) < self.spans.len());
-        for span in &mut self.spans {
-            span.notice = None;
-        }
     }
 }

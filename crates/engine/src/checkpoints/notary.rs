@@ -92,7 +92,15 @@ impl Notary {
             match std::fs::read_to_string(file) {
                 Ok(text) => {
                     let text = Zeroizing::new(text);
-                    return NoteSigner::decode(&text).map_err(|error| refused(error.to_string()));
+                    let signer =
+                        NoteSigner::decode(&text).map_err(|error| refused(error.to_string()))?;
+                    let (own, name) = (Checkpoint::origin(&self.journal), signer.verifier().name());
+                    if name != own {
+                        return Err(refused(format!(
+                            "it is the key of {name}, and this is {own}: each journal has its own"
+                        )));
+                    }
+                    return Ok(signer);
                 }
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(refused(error.to_string())),
@@ -112,8 +120,18 @@ impl Notary {
 
     fn read_verifiers(&self) -> Result<Vec<NoteVerifier>, StoreError> {
         let Some((file, text)) = self.read(SIGNERS)? else { return Ok(Vec::new()) };
-        let keys: Result<Vec<_>, _> = text.lines().map(str::parse).collect();
-        keys.map_err(|error| StoreError::SigningKey { file, why: format!("{error}") })
+        let mut keys: Vec<NoteVerifier> = Vec::new();
+        for (line, key) in (1..).zip(text.lines()) {
+            match key.parse() {
+                Ok(key) => keys.push(key),
+                // One line less is one key less to believe, and nothing else.
+                Err(error) => {
+                    let file = file.display();
+                    tracing::warn!(%file, line, %error, "a key that has signed cannot be read");
+                }
+            }
+        }
+        Ok(keys)
     }
 
     fn read_notes(&self) -> Result<Vec<(Checkpoint, String)>, StoreError> {

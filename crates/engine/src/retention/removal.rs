@@ -26,6 +26,22 @@ impl Slice {
     pub(super) const LARGE: Self = Self { spans: 400, bytes: 512 << 10 };
     /// While others write: none of them waits long.
     pub(super) const SMALL: Self = Self { spans: 32, bytes: 64 << 10 };
+    /// Windows that lose something in one transaction, for each of its spans.
+    const WINDOWS: usize = 16;
+
+    /// The first payloads of these targets, as many as a transaction takes; at least one.
+    fn of(self, targets: &[Target]) -> Vec<u64> {
+        let (mut wanted, mut windows) = (Vec::new(), 0);
+        for sharing in targets.chunk_by(|a, b| a.seq == b.seq) {
+            windows += sharing.len();
+            let full = wanted.len() >= self.spans || windows > self.spans * Self::WINDOWS;
+            if full && !wanted.is_empty() {
+                break;
+            }
+            wanted.push(sharing[0].seq);
+        }
+        wanted
+    }
 }
 
 /// Residues by journal position; none of what is no text.
@@ -87,9 +103,7 @@ impl Journal {
     ) -> Result<Sliced, EngineError> {
         // Two removals must not rewrite the same pack.
         let _alone = self.removing.lock();
-        let mut wanted: Vec<u64> =
-            targets.iter().take(slice.spans).map(|target| target.seq).collect();
-        wanted.dedup();
+        let wanted = slice.of(targets);
         let removal = self.store.prepare_removal(&wanted, slice.bytes)?;
         // What several windows share has a target in each.
         let taken = match removal.taken() {

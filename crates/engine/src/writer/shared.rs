@@ -42,14 +42,21 @@ impl Writer {
                 losing.insert(staged.state.number, seqs.iter().copied().collect());
             }
         }
-        for (number, seqs) in &losing {
+        let seqs: HashSet<u64> = losing.values().flatten().copied().collect();
+        // Sessions of one family are asked once, however many of them lose something.
+        let mut asked: HashSet<SessionNo> = HashSet::new();
+        for number in losing.keys() {
+            if asked.contains(number) {
+                continue;
+            }
+            asked.insert(*number);
             for key in self.relatives(*number)? {
                 let Some(staged) = self.staged(&key)? else { continue };
+                asked.insert(staged.state.number);
                 let own = losing.get(&staged.state.number);
                 let keeps = |seq: &u64| {
-                    let span = staged.state.at_seq(*seq);
-                    span.is_some_and(|(_, span)| span.can_be_erased())
-                        && own.is_none_or(|own| !own.contains(seq))
+                    own.is_none_or(|own| !own.contains(seq))
+                        && staged.state.at_seq(*seq).is_some_and(|(_, span)| span.can_be_erased())
                 };
                 if seqs.iter().any(keeps) {
                     return Ok(false);

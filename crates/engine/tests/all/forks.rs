@@ -8,7 +8,9 @@ use std::sync::Arc;
 use lacuna_core::event::{Event, Keep, LiveHandles, Match, Rule, Since};
 use lacuna_core::retention::{Period, STREAM};
 use lacuna_core::{Cause, Command, EntryKind, Outcome, Refusal, Reply, Timestamp};
-use lacuna_engine::{Done, EngineError, Journal, Options, RunRequest, Sender, VerifyOptions};
+use lacuna_engine::{
+    Done, EngineError, Journal, Moment, Options, RunRequest, Sender, VerifyOptions,
+};
 use lacuna_store::{STEPS, at_each_step};
 use redb::{Database, TableDefinition};
 
@@ -339,4 +341,69 @@ fn verify_tells_a_table_of_forks_that_says_something_else() {
         table.insert((child, parent), 1).unwrap();
     });
     assert_eq!(other, ["the table of forks misses this one"]);
+}
+
+#[test]
+fn a_chain_of_forks_has_an_end_and_its_past_is_read_without_going_deep() {
+    let rig = parent();
+    let mut names = vec!["s".to_owned()];
+    for depth in 1..=64 {
+        let name = format!("f{depth}");
+        forked(&rig.journal, &name, &names[depth - 1]);
+        names.push(name);
+    }
+    let last = names.last().unwrap();
+    let refused = fork_at(&rig.journal, "f65", last, None).unwrap_err().to_string();
+    assert!(refused.contains("64 deep already"), "{refused}");
+    let rig = rig.reopened();
+    let at = |version| rig.journal.state_until(&key(last), Moment::version(version)).unwrap();
+    assert_eq!(at(1).spans().len(), 0);
+    assert_eq!(at(2), rig.journal.state_until(&key("s"), Moment::version(2)).unwrap());
+    assert_eq!(content(&rig.journal, last, "a"), "alpha");
+    assert_eq!(faults(&rig.journal), Vec::<String>::new());
+}
+
+#[test]
+fn many_forks_lose_what_they_share_a_slice_at_a_time() {
+    let rig = parent();
+    for number in 0..60 {
+        forked(&rig.journal, &format!("f{number}"), "s");
+    }
+    rig.send(STREAM, at_once("*")).unwrap();
+    assert_eq!(run(&rig.journal).0, 4);
+    let losses = rig.journal.ledger(&key("s").tenant, 0, 999).unwrap();
+    let lost: usize = losses.iter().map(|loss| loss.event.spans.len()).sum();
+    assert_eq!(lost, 4 * 61);
+    assert_eq!(faults(&rig.journal), Vec::<String>::new());
+}
+
+#[test]
+fn between_a_fork_and_what_it_lost_at_once_there_is_no_moment() {
+    let rig = parent();
+    let at = rig.journal.state(&key("s")).unwrap().version;
+    rig.send(STREAM, at_once("s")).unwrap();
+    run(&rig.journal);
+    fork_at(&rig.journal, "f", "s", Some(at)).unwrap();
+    rig.append("f", &[("e", "echo")]);
+    let state = rig.journal.state_until(&key("f"), Moment::version(at + 1)).unwrap();
+    assert_eq!((state.version, state.ledger().len()), (at + 2, 4));
+}
+
+#[test]
+fn a_removal_that_was_announced_stays_so_in_a_fork() {
+    let rig = parent();
+    let period = Some((Period(0), Since::Recorded));
+    let rule = Rule {
+        id: "all".into(),
+        matches: Match::default(),
+        keep: Keep { period, ..Keep::default() },
+        notice: Period(3_600_000),
+        live_handles: LiveHandles::Commit,
+        residue: false,
+    };
+    rig.send(STREAM, Command::SetPolicy { rules: vec![rule] }).unwrap();
+    run(&rig.journal);
+    assert_eq!(outcome(&rig.journal, "s", "a"), Outcome::Scheduled);
+    forked(&rig.journal, "f", "s");
+    assert_eq!(outcome(&rig.journal, "f", "a"), Outcome::Scheduled);
 }

@@ -205,7 +205,8 @@ impl Naive {
             .map(|((_, id), span)| (id.clone(), span.clone()))
             .collect();
         for (id, span) in shared {
-            let span = Span { session: child.to_owned(), announced: None, ..span };
+            // What was announced stays announced.
+            let span = Span { session: child.to_owned(), ..span };
             self.spans.insert((child.to_owned(), id), span);
         }
     }

@@ -99,3 +99,28 @@ fn something_else_that_was_sent_is_a_discrepancy() {
     let error = rig.journal.receipt(&key("s"), sender, &beyond, 1).unwrap_err();
     assert!(error.to_string().contains("no window at 99"), "{error}");
 }
+
+#[test]
+fn what_has_gone_since_is_not_called_a_discrepancy() {
+    let rig = with_spans();
+    let version = rig.journal.state(&key("s")).unwrap().version;
+    let (as_text, _) = rendered(&rig.journal, version);
+    let command =
+        Command::Erase { spans: Some(ids(&["a"])), cut: u64::MAX, reason: "asked".into() };
+    rig.journal.erase(crate::rig::request("s", None, command)).unwrap();
+    let asked = |rendering, sent_digest| ReceiptRequest {
+        window_version: Some(version),
+        rendering,
+        sent_digest,
+        ..ReceiptRequest::default()
+    };
+    let sent = Some(Digest::of(as_text.as_bytes()));
+    for rendering in [None, Some(Rendering::Text)] {
+        let sender = Sender { principal: principal(), command_id: None, expected_version: None };
+        let asked = asked(rendering, sent);
+        let error = rig.journal.receipt(&key("s"), sender, &asked, 1 << 20).unwrap_err();
+        assert!(error.to_string().contains("cannot be compared"), "{error}");
+    }
+    let entries = receipt(&rig.journal, &asked(Some(Rendering::Entries), None));
+    assert_eq!(entries.window_version, version);
+}

@@ -68,7 +68,7 @@ pub(crate) struct Verify {
     /// Judge a copy of journal.redb by the checkpoints, without daemon or keys to its contents
     #[arg(
         long, value_name = "FILE", requires_all = ["checkpoint", "keys"],
-        conflicts_with_all = ["from", "to", "journal", "nats"]
+        conflicts_with_all = ["from", "to", "journal"]
     )]
     pub(crate) copy: Option<PathBuf>,
 }

@@ -250,7 +250,7 @@ pub(super) fn tombstones(context: &Context<'_>, args: args::Tombstones) -> Resul
             None => ("was", "can"),
             Some(_) => ("had been", "could"),
         };
-        println!("nothing {was} lost: every span of this session {can} be recovered");
+        println!("nothing {was} lost: everything that was stored {can} be recovered");
         println!("{}", rests_on(&reply.evidence, reply.as_of.as_deref()));
         return Ok(Exit::Done);
     }

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anstream::println;
+use lacuna_engine::NoteVerifier;
 use lacuna_wire::Empty;
 use lacuna_wire::journal::{
     CheckpointBody, CheckpointReply, HeadReply, VerifyReply, VerifyRequest,
@@ -138,13 +139,28 @@ fn notes(file: &Path) -> Result<String, Failure> {
 /// Keys as they were given: themselves, or files with one a line.
 fn keys(given: &[String]) -> Result<Vec<String>, Failure> {
     let mut keys = Vec::new();
-    for key in given {
-        if key.contains('+') && !Path::new(key).exists() {
-            keys.push(key.clone());
-            continue;
+    for (place, key) in (1..).zip(given) {
+        let told = if key.contains('+') && !Path::new(key).exists() {
+            vec![key.clone()]
+        } else {
+            let text =
+                std::fs::read_to_string(key).map_err(Failure::io(format!("reading {key}")))?;
+            let lines = text.lines().map(str::trim);
+            lines.filter(|l| !l.is_empty() && !l.starts_with('#')).map(str::to_owned).collect()
+        };
+        if told.is_empty() {
+            // Without a key the journal's own would be believed, which is what --key is there to avoid.
+            return Err(Failure::Usage(format!("--key {key}: there is no key in this file")));
         }
-        let text = std::fs::read_to_string(key).map_err(Failure::io(format!("reading {key}")))?;
-        keys.extend(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned));
+        for key in &told {
+            // What is wrong with it is said without showing it: it may be a secret one.
+            key.parse::<NoteVerifier>().map_err(|error| {
+                Failure::Usage(format!(
+                    "--key number {place}: {error}; give the key that `lacuna head` shows"
+                ))
+            })?;
+        }
+        keys.extend(told);
     }
     Ok(keys)
 }

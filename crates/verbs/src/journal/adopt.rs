@@ -5,6 +5,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use lacuna_core::{Principal, SessionKey, Tenant};
+use lacuna_engine::Carried;
 use lacuna_wire::WireError;
 use lacuna_wire::journal::{AdoptReply, AdoptRequest, AdoptedBody};
 
@@ -40,10 +41,11 @@ pub(super) fn adopt(
                 return Err(WireError::bad_request("give payload_b64 or upload, not both"));
             }
         };
-        Ok((stored, payload))
+        Ok(Carried { stored, payload, gone: event.gone.is_some() })
     };
     let events = request.events.into_iter().map(read).collect::<Result<Vec<_>, WireError>>()?;
-    let adopted = inner.journal.adopt(&key, principal, &request.journal, events);
+    let expected = request.expected_version;
+    let adopted = inner.journal.adopt(&key, principal, expected, &request.journal, events);
     let (version, adopted) = adopted.map_err(wire_error)?;
     encode(&AdoptReply { session: key.session.to_string(), version, adopted: adopted as u64 })
 }

@@ -40,10 +40,11 @@ pub(super) fn judge(
 }
 
 fn keys(keys: &[String]) -> Result<Vec<NoteVerifier>, WireError> {
-    let read = |key: &String| {
-        key.parse().map_err(|error| WireError::bad_request(format!("{key:?}: {error}")))
+    // What is wrong with a key is said without showing it: it may be a secret one.
+    let read = |(place, key): (u64, &String)| {
+        key.parse().map_err(|error| WireError::bad_request(format!("key {place}: {error}")))
     };
-    keys.iter().map(read).collect()
+    (1..).zip(keys).map(read).collect()
 }
 
 fn body(judged: &Judged, key_given: bool) -> CheckpointBody {

@@ -23,11 +23,11 @@ pub(super) fn answer(
     expect_version(&current, request.expected_version)?;
     let then = |until: Moment| inner.journal.then(key, until).map_err(wire_error);
     let from = match &request.from {
-        Some(at) => then(moment(key, &current, at)?)?,
+        Some(at) => then(moment(inner, key, &current, at)?)?,
         None => then(Moment::version(1))?,
     };
     let to = match &request.to {
-        Some(at) => then(moment(key, &current, at)?)?,
+        Some(at) => then(moment(inner, key, &current, at)?)?,
         None => {
             then(Moment { version: current.version, time: inner.journal.now(), ..Moment::NOW })?
         }

@@ -37,7 +37,7 @@ pub(super) fn answer(
         next: None,
         then: match &request.at {
             Some(at) => {
-                let until = moment(key, &state, at)?;
+                let until = moment(inner, key, &state, at)?;
                 let then = inner.journal.then(key, until).map_err(wire_error)?;
                 Some(then_body(inner, &then, &id))
             }

@@ -40,7 +40,7 @@ pub(super) fn durability(
     let then = match &request.at {
         None => None,
         Some(at) => {
-            let until = moment(key, &current, at)?;
+            let until = moment(inner, key, &current, at)?;
             Some(inner.journal.then(key, until).map_err(wire_error)?)
         }
     };
@@ -107,7 +107,7 @@ pub(super) fn tombstones(
     let (state, as_of) = match &request.at {
         None => (current, None),
         Some(at) => {
-            let until = moment(key, &current, at)?;
+            let until = moment(inner, key, &current, at)?;
             let state = inner.journal.state_until(key, until).map_err(wire_error)?;
             let as_of = time_of(until, &state).to_string();
             (state, Some(as_of))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lacuna_core::{SessionKey, SessionState, Timestamp};
+use lacuna_core::{SessionKey, SessionState, SpanState, Timestamp};
 use lacuna_engine::Moment;
 use lacuna_wire::WireError;
 use lacuna_wire::session::{AtBody, receipt_number};
@@ -10,12 +10,15 @@ use lacuna_wire::session::{AtBody, receipt_number};
 use crate::error::wire_error;
 use crate::work::Inner;
 
-/// The moment that a request names. `current`: the session's newest state.
+/// The moment that a request names. `current`: the session's newest state. One that has not come yet is
+/// refused: the same question could have another answer later.
 pub(super) fn moment(
+    inner: &Inner,
     key: &SessionKey,
     current: &SessionState,
     at: &AtBody,
 ) -> Result<Moment, WireError> {
+    let now = inner.journal.now();
     match (at.version, &at.time, at.turn, &at.receipt) {
         (Some(version), None, None, None) => {
             if version == 0 || version > current.version {
@@ -29,6 +32,11 @@ pub(super) fn moment(
         (None, Some(text), None, None) => {
             let time: Timestamp =
                 text.parse().map_err(|error| WireError::bad_request(format!("{error}")))?;
+            if time > now {
+                return Err(WireError::bad_request(format!(
+                    "{time} has not come yet: it is {now}, ask for a moment of the past"
+                )));
+            }
             Ok(Moment::time(time))
         }
         (None, None, None, Some(name)) => {
@@ -43,6 +51,14 @@ pub(super) fn moment(
             let shown = current.receipts().iter().rfind(|receipt| receipt.turn == Some(turn));
             let later = current.spans().iter().find(|span| span.turn.is_some_and(|t| t > turn));
             let before = later.map_or(current.version, |span| span.version - 1);
+            let has = |span: &SpanState| span.turn == Some(turn);
+            if shown.is_none() && later.is_none() && !current.spans().iter().any(has) {
+                let last = current.spans().iter().filter_map(|span| span.turn).max();
+                let last = last.map_or("none".to_owned(), |turn| turn.to_string());
+                return Err(WireError::bad_request(format!(
+                    "{key} has not come to turn {turn}: its last one is {last}"
+                )));
+            }
             Ok(Moment::version(shown.map_or(before, |receipt| receipt.window_version)))
         }
         _ => Err(WireError::bad_request("at has exactly one of version, time, turn and receipt")),
@@ -56,7 +72,7 @@ pub(crate) fn state_at(
     at: &AtBody,
 ) -> Result<Arc<SessionState>, WireError> {
     let current = inner.journal.state(key).map_err(wire_error)?;
-    let until = moment(key, &current, at)?;
+    let until = moment(inner, key, &current, at)?;
     inner.journal.state_until(key, until).map_err(wire_error)
 }
 

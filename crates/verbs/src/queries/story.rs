@@ -25,9 +25,23 @@ pub(super) fn story(
         Event::SessionForked(_) => span.is_some_and(|span| span.version < recorded.version),
         _ => true,
     };
-    let events = events.iter().filter(concerns);
-    let mut story: Vec<StoryBody> =
-        events.filter_map(|recorded| entry(recorded, id, &mut contradictions)).collect();
+    let mut forked: Option<(u64, u64)> = None;
+    let mut story = Vec::new();
+    for recorded in events.iter().filter(concerns) {
+        if matches!(recorded.event, Event::SessionForked(_)) {
+            forked = Some((recorded.seq, recorded.version));
+        }
+        let Some(mut told) = entry(recorded, id, &mut contradictions) else { continue };
+        // What had gone before a fork began is recorded with its beginning, by nobody who removed it.
+        let with_the_fork = forked.is_some_and(|(seq, version)| {
+            recorded.version > version && recorded.seq - seq == recorded.version - version
+        });
+        if with_the_fork && matches!(recorded.event, Event::LossyCommitted(_)) {
+            told.what = format!("was gone already when this fork began: {}", told.what);
+            told.by = RUNTIME.to_owned();
+        }
+        story.push(told);
+    }
     if span.is_none() {
         story.push(StoryBody {
             version: state.version,

@@ -28,7 +28,7 @@ pub(super) fn answer(
     let state = match &request.at {
         None => current,
         Some(at) => {
-            let until = moment(key, &current, at)?;
+            let until = moment(inner, key, &current, at)?;
             inner.journal.state_until(key, until).map_err(wire_error)?
         }
     };

@@ -3,16 +3,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Take over events of a session of another journal, in order, from its first one on.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct AdoptRequest {
-    /// The session that they become here: a new one, or one that holds those before them and no others.
-    pub session: String,
-    /// The id of the journal that they come from.
-    pub journal: String,
-    /// The events. Those that were taken over before may come again.
-    pub events: Vec<AdoptedBody>,
+use crate::common::request;
+
+request! {
+    /// Take over events of a session of another journal, in order, from its first one on.
+    AdoptRequest {
+        /// The session that they become here: a new one, or one that holds those before them and no others.
+        session: String,
+        /// The id of the journal that they come from.
+        journal: String,
+        /// The events. Those that were taken over before may come again: sent twice, they are there once,
+        /// with a `command_id` or without.
+        events: Vec<AdoptedBody>,
+    }
 }
 
 /// An event of another journal.
@@ -25,6 +28,9 @@ pub struct AdoptedBody {
     /// that is gone, or was never in the journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload_b64: Option<String>,
+    /// The version of the event that tells that it is gone, as the export has it, where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gone: Option<u64>,
     /// The name of an upload into this session that holds it instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upload: Option<String>,

@@ -1,6 +1,6 @@
 //! `import` of what `export` has written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
@@ -8,8 +8,8 @@ use std::path::Path;
 use anstream::println;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use lacuna_core::event::{SessionForked, SessionOpened};
-use lacuna_core::{Adopted, Event, SessionKey, SpanId, Storage};
+use lacuna_core::event::{SessionForked, SessionOpened, SpanRecorded, SummaryRecorded};
+use lacuna_core::{Adopted, Cause, Event, SessionKey, SpanId, Storage};
 use lacuna_wire::Code;
 use lacuna_wire::journal::{AdoptReply, AdoptRequest, AdoptedBody};
 use lacuna_wire::session::{EventLine, ExportReply, ExportRequest};
@@ -98,12 +98,14 @@ struct Lines<'a> {
     path: &'a Path,
     reader: BufReader<File>,
     number: u64,
+    /// The version of the event that tells that the content of the last line is gone.
+    gone: Option<u64>,
 }
 
 impl<'a> Lines<'a> {
     fn open(path: &'a Path) -> Result<(Self, Header), Failure> {
         let file = File::open(path).map_err(Failure::io(format!("reading {}", path.display())))?;
-        let mut lines = Self { path, reader: BufReader::new(file), number: 0 };
+        let mut lines = Self { path, reader: BufReader::new(file), number: 0, gone: None };
         let first = lines.next()?.ok_or_else(|| lines.wrong("it is missing"))?;
         let header: Header =
             serde_json::from_str(&first).map_err(|error| lines.wrong(&error.to_string()))?;
@@ -137,6 +139,7 @@ impl<'a> Lines<'a> {
         let Some(text) = self.next()? else { return Ok(None) };
         let read: EventLine =
             serde_json::from_str(&text).map_err(|error| self.wrong(&error.to_string()))?;
+        self.gone = read.gone.as_ref().map(|gone| gone.version);
         let given = payload(&read).map_err(|why| self.wrong(&why))?;
         let adopted = event(&read.stored, given).map_err(|why| self.wrong(&why))?;
         let said = json!(line(header, key, &adopted, read.gone.clone()));
@@ -165,6 +168,7 @@ fn check(path: &Path) -> Result<Header, Failure> {
     let (mut events, mut session, mut head) = (0, None, lacuna_core::Digest::default());
     let mut opens = None;
     let mut missing: BTreeMap<SpanId, u64> = BTreeMap::new();
+    let mut brought: BTreeSet<SpanId> = BTreeSet::new();
     while let Some(adopted) = lines.event(&header, &key)? {
         let recorded = adopted.recorded();
         events += 1;
@@ -183,6 +187,12 @@ fn check(path: &Path) -> Result<Header, Failure> {
             let why = "it does not follow the line before it: a line was changed, or taken out";
             return Err(lines.wrong(why));
         }
+        if let Event::SpanRecorded(SpanRecorded { span, .. })
+        | Event::SummaryRecorded(SummaryRecorded { span, .. }) = &recorded.event
+            && adopted.payload().is_some()
+        {
+            brought.insert(span.clone());
+        }
         match &recorded.event {
             Event::SessionOpened(SessionOpened { key, .. })
             | Event::SessionForked(SessionForked { key, .. }) => opens = Some(key.clone()),
@@ -193,6 +203,13 @@ fn check(path: &Path) -> Result<Header, Failure> {
             }
             Event::SummaryRecorded(e) if adopted.payload().is_none() => {
                 missing.insert(e.span.clone(), lines.number);
+            }
+            Event::LossyCommitted(e)
+                if !matches!(e.cause, Cause::Directive { .. })
+                    && e.spans.iter().any(|lost| brought.contains(&lost.span)) =>
+            {
+                let why = "a content is in the file that is gone by this event: a line was changed";
+                return Err(lines.wrong(why));
             }
             Event::LossyCommitted(e) => {
                 missing.retain(|span, _| e.spans.iter().all(|lost| lost.span != *span));
@@ -237,6 +254,7 @@ fn record(backend: &Backend, path: &Path, header: &Header, name: &str) -> Result
             session: name.to_owned(),
             journal: header.journal.clone(),
             events: std::mem::take(batch),
+            ..AdoptRequest::default()
         };
         let reply: AdoptReply = backend.journal_verb("adopt", &request)?;
         new += reply.adopted;
@@ -253,6 +271,10 @@ fn record(backend: &Backend, path: &Path, header: &Header, name: &str) -> Result
             stored: BASE64_STANDARD.encode(adopted.stored()),
             ..AdoptedBody::default()
         };
+        if adopted.lacks_content() {
+            // The file was gone through before: one of its events tells so.
+            body.gone = lines.gone.or(Some(header.events));
+        }
         if let Some(payload) = adopted.payload() {
             match backend.upload(name, payload, room / 4)? {
                 Some(upload) => body.upload = Some(upload),
