@@ -14,6 +14,7 @@ mod tokens;
 
 mod demo;
 mod exits;
+mod replay;
 mod story;
 mod summaries;
 mod tail;
