@@ -29,7 +29,7 @@ pub(crate) struct Replay {
     #[arg(long, value_name = "SUBJECT")]
     pub(crate) publish: Option<Elsewhere>,
     /// How many times as fast as they were recorded, or max [default: 1]
-    #[arg(long, requires = "publish", value_name = "X")]
+    #[arg(long, requires = "publish", value_name = "X", allow_negative_numbers = true)]
     pub(crate) speed: Option<Speed>,
 }
 

@@ -114,7 +114,7 @@ impl Step {
         };
         line(&excerpt(&forensics::gist(event), WIDTH));
         if let Some(why) = why(event) {
-            line(&format!("because: {}", excerpt(&why, WIDTH)));
+            line(&excerpt(&why, WIDTH));
         }
         if let Some(there) = &event.imported {
             let from = format!("recorded first at {} in journal {}", there.at, there.journal);
@@ -128,10 +128,7 @@ impl Step {
     fn changes_text(&self, context: &Context<'_>) -> String {
         let unchanged = self.counts.unchanged;
         if self.event.version == 1 {
-            return match unchanged {
-                0 => "the window begins empty".into(),
-                _ => format!("it begins with {} spans", count(unchanged)),
-            };
+            return "the window begins empty".into();
         }
         if self.changes.is_empty() {
             return format!("nothing stands otherwise: {} spans as before", count(unchanged));
@@ -216,7 +213,8 @@ fn is_changed(entry: &EntryBody, changed: &HashSet<&str>) -> bool {
     spans.map(String::as_str).any(|span| changed.contains(span))
 }
 
-/// What whoever acted gave as the reason, or what the event rests on; none where the gist says all.
+/// What whoever acted gave as the reason, what was found, or what the event rests on; none where the gist
+/// says all.
 fn why(event: &EventBody) -> Option<String> {
     let text = |name: &str| {
         let text = event.fields.get(name).and_then(Value::as_str);
@@ -230,16 +228,21 @@ fn why(event: &EventBody) -> Option<String> {
         found.dedup();
         (!found.is_empty()).then(|| found.join(", "))
     };
+    let because = |why: Option<String>| Some(format!("because: {}", why?));
     match event.kind.as_str() {
-        "prune-executed" => text("reason"),
-        "prune-rejected" => text("given_reason"),
-        "contradiction-noted" | "contradiction-resolved" => text("note"),
-        "summary-recorded" | "summary-audited" => each("findings", "code"),
-        "notice-given" => Some(format!("rule {} of {}", each("spans", "rule")?, text("policy")?)),
+        "prune-executed" => because(text("reason")),
+        "prune-rejected" => because(text("given_reason")),
+        "contradiction-noted" | "contradiction-resolved" => because(text("note")),
+        "summary-recorded" | "summary-audited" => {
+            Some(format!("findings: {}", each("findings", "code")?))
+        }
+        "notice-given" => {
+            Some(format!("because: rule {} of {}", each("spans", "rule")?, text("policy")?))
+        }
         "lossy-committed" => {
             let cause = event.fields.get("cause").cloned()?;
             let cause: CauseBody = serde_json::from_value(cause).ok()?;
-            Some(cause::sentence(&cause))
+            Some(format!("because: {}", cause::sentence(&cause)))
         }
         _ => None,
     }
