@@ -298,7 +298,7 @@ fn a_broker_that_refuses_is_not_taken_for_one_that_listens() {
 #[test]
 fn it_ends_when_it_is_told_to_or_nobody_reads() {
     let (folder, cli) = journal();
-    let broker = Broker::start(&current_server());
+    let mut broker = Broker::start(&current_server());
     let journal = folder.path().join("journal");
     let start = |arguments: &[&str]| {
         let mut command = Command::new(lacuna());
@@ -319,6 +319,17 @@ fn it_ends_when_it_is_told_to_or_nobody_reads() {
     let said = String::from_utf8(ended.stderr).unwrap();
     assert_eq!(ended.status.code(), Some(0), "{said}");
     assert!(said.contains("stopped: --from v"), "{said}");
+    // A broker that goes away.
+    let mut child = start(&slow);
+    let mut out = child.stdout.take().unwrap();
+    out.read_exact(&mut some).unwrap();
+    broker.stop();
+    let ended = child.wait_with_output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    let words = "the connection to the broker broke; all before version ";
+    assert!(said.contains(words) && said.contains(" goes on"), "{said}");
+    assert!(!said.contains("events sent"), "{said}");
     // A reader that goes away at once.
     for more in [&["--json", "--window"][..], &["--window"]] {
         let mut child = start(more);

@@ -19,6 +19,8 @@ use crate::output::{caution, count, faint};
 
 /// The longest pause between two messages, however long the session rested.
 const LONGEST: Duration = Duration::from_secs(5);
+/// A pause in which the broker is asked whether it has what was sent.
+const LONG: Duration = Duration::from_secs(1);
 /// How many messages are sent until the broker is asked whether it has them.
 const SETTLE: u64 = 4_096;
 
@@ -81,6 +83,10 @@ impl Sending<'_> {
                 let (whole, cut) = (HumanDuration(whole), HumanDuration(LONGEST));
                 let said = format!("a pause of {whole} before version {version} is cut to {cut}");
                 anstream::eprintln!("{}", faint(&said));
+            }
+            if self.pace.due > Instant::now() + LONG {
+                // Time enough to know what has arrived.
+                self.settle(interrupt)?;
             }
             if interrupt.pressed() || !interrupt.wait(self.pace.due) {
                 return Ok(true);
