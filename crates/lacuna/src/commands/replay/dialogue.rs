@@ -58,7 +58,7 @@ pub(super) fn run(
     context: &Context<'_>,
     args: &args::Replay,
     reel: &mut Reel<'_>,
-    interrupt: &Interrupt,
+    interrupt: &Interrupt<'_>,
 ) -> Result<Exit, Failure> {
     let Some(first) = reel.next(reel.first - 1, None)? else {
         reel.say_nothing_found();

@@ -6,19 +6,23 @@ use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
+use crate::backend::Backend;
 use crate::failure::Failure;
 
 /// How a shell names a process that Ctrl-C ended.
 const INTERRUPTED: i32 = 130;
 
 /// Ctrl-C, heard from now on: what is under way ends at its next step. Pressed again, it ends the process.
-pub(super) struct Interrupt {
+pub(super) struct Interrupt<'a> {
     pub(super) runtime: Runtime,
+    /// Where it is waited: a connection to a daemon lives only while its own runtime runs, and a broker
+    /// leaves clients that do not answer its pings.
+    waiting: Option<&'a Runtime>,
     pressed: watch::Receiver<bool>,
 }
 
-impl Interrupt {
-    pub(super) fn listen() -> Result<Self, Failure> {
+impl<'a> Interrupt<'a> {
+    pub(super) fn listen(backend: &'a Backend) -> Result<Self, Failure> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -34,17 +38,22 @@ impl Interrupt {
                 }
             }
         });
-        Ok(Self { runtime, pressed })
+        let waiting = backend.broker().map(|(runtime, _)| runtime);
+        Ok(Self { runtime, waiting, pressed })
     }
 
     pub(super) fn pressed(&self) -> bool {
         *self.pressed.borrow()
     }
 
+    fn waiting(&self) -> &Runtime {
+        self.waiting.unwrap_or(&self.runtime)
+    }
+
     /// Waits until this moment. Says whether it came, rather than Ctrl-C.
     pub(super) fn wait(&self, until: Instant) -> bool {
         let mut pressed = self.pressed.clone();
-        self.runtime.block_on(async {
+        self.waiting().block_on(async {
             tokio::select! {
                 biased;
                 Ok(_) = pressed.wait_for(|pressed| *pressed) => false,
@@ -57,11 +66,11 @@ impl Interrupt {
 /// The lines of standard input, read beside everything else so that Ctrl-C is heard meanwhile.
 pub(super) struct Lines<'a> {
     lines: mpsc::Receiver<String>,
-    interrupt: &'a Interrupt,
+    interrupt: &'a Interrupt<'a>,
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn of_standard_input(interrupt: &'a Interrupt) -> Self {
+    pub(super) fn of_standard_input(interrupt: &'a Interrupt<'a>) -> Self {
         let (give, lines) = mpsc::channel(1);
         std::thread::spawn(move || {
             for line in std::io::stdin().lock().lines() {
@@ -77,7 +86,7 @@ impl<'a> Lines<'a> {
     /// The next line; none at the end of the input or after Ctrl-C.
     pub(super) fn next(&mut self) -> Option<String> {
         let mut pressed = self.interrupt.pressed.clone();
-        self.interrupt.runtime.block_on(async {
+        self.interrupt.waiting().block_on(async {
             tokio::select! {
                 biased;
                 Ok(_) = pressed.wait_for(|pressed| *pressed) => None,

@@ -18,7 +18,7 @@ use crate::output::{count, print};
 
 pub(super) fn replay(context: &Context<'_>, args: &args::Replay) -> Result<Exit, Failure> {
     tail::known(&args.kinds)?;
-    let interrupt = Interrupt::listen()?;
+    let interrupt = Interrupt::listen(context.backend)?;
     let mut reel = Reel::open(context, args)?;
     if let Some(subject) = &args.publish {
         return publish::publish(context, args, &subject.0, &mut reel, &interrupt);
@@ -35,7 +35,7 @@ fn print_all(
     context: &Context<'_>,
     args: &args::Replay,
     reel: &mut Reel<'_>,
-    interrupt: &Interrupt,
+    interrupt: &Interrupt<'_>,
 ) -> Result<Exit, Failure> {
     let json = context.global.json;
     let (mut version, mut steps, mut evidence) = (reel.first - 1, 0, None);

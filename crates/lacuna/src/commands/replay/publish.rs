@@ -30,7 +30,7 @@ pub(super) fn publish(
     args: &args::Replay,
     subject: &str,
     reel: &mut Reel<'_>,
-    interrupt: &Interrupt,
+    interrupt: &Interrupt<'_>,
 ) -> Result<Exit, Failure> {
     let access = context.global.broker.access(&context.global.principal);
     let runtime = &interrupt.runtime;
@@ -75,7 +75,7 @@ struct Sending<'a> {
 
 impl Sending<'_> {
     /// Says whether Ctrl-C stopped it.
-    fn all(&mut self, reel: &mut Reel<'_>, interrupt: &Interrupt) -> Result<bool, Failure> {
+    fn all(&mut self, reel: &mut Reel<'_>, interrupt: &Interrupt<'_>) -> Result<bool, Failure> {
         let mut version = reel.first - 1;
         while let Some(event) = reel.next(version, None)? {
             version = event.version;
@@ -99,7 +99,7 @@ impl Sending<'_> {
         Ok(false)
     }
 
-    fn send(&mut self, mut event: EventBody, interrupt: &Interrupt) -> Result<(), Failure> {
+    fn send(&mut self, mut event: EventBody, interrupt: &Interrupt<'_>) -> Result<(), Failure> {
         let id = MessageId::event(&event.journal, event.seq);
         let omitted = event.fields.contains_key("omitted");
         let body = shorten(&mut event, longest_event(self.publisher.max_payload()))?;
@@ -116,7 +116,7 @@ impl Sending<'_> {
         Ok(())
     }
 
-    fn settle(&mut self, interrupt: &Interrupt) -> Result<(), Failure> {
+    fn settle(&mut self, interrupt: &Interrupt<'_>) -> Result<(), Failure> {
         if self.arrived != self.last {
             interrupt.runtime.block_on(self.publisher.settle())?;
             self.arrived = self.last;
