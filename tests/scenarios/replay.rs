@@ -47,6 +47,7 @@ fn record(cli: &Cli, folder: &Path) {
     let sum = ["summarize", "-s", "s", "--id", "sum", "--covers", "b,c", "--claims", claims];
     assert_eq!(cli.run_with(b"The port is 5433.", &sum).code, 0);
     cli.done(&["prune", "-s", "s", "b", "c", "--mode", "summarize", "--replace-with", "sum"]);
+    assert_eq!(cli.json(&["prune", "-s", "s", "secret", "--reason", "room"]).0, 3);
     cli.done(&["prune", "-s", "s", "secret", "--accept-lossy"]);
     cli.done(&["fork", "-s", "f", "--from", "s"]);
     cli.done(&["prune", "-s", "f", "sum"]);
@@ -124,6 +125,8 @@ fn pipes_get_every_step_on_few_lines() {
         at = place;
     }
     assert!(ran.out.contains("because: it is in b too"), "{}", ran.out);
+    assert!(ran.out.contains("because: room"), "of what was rejected: {}", ran.out);
+    assert!(ran.out.contains("because: directive by cli under p"), "{}", ran.out);
     assert!(ran.out.contains("the window begins empty"), "{}", ran.out);
     assert!(ran.out.contains("1 returned"), "{}", ran.out);
     assert!(ran.out.contains(&format!("{last} steps; ")), "{}", ran.out);
@@ -237,19 +240,19 @@ fn a_worker_gets_the_events_of_history_in_order() {
 
 #[test]
 fn events_come_at_the_pace_of_recording_and_long_pauses_are_cut() {
-    let (_folder, cli) = journal();
+    let (folder, cli) = journal();
     std::thread::sleep(Duration::from_secs(2));
     cli.done(&["close", "-s", "s"]);
     let broker = Broker::start(&current_server());
     let url = broker.url();
     let last = history(&cli, "s").len();
     let from = (last - 1).to_string();
-    let replay = |speed: &str| {
+    let replay = |cli: &Cli, speed: &str| {
         let place = ["--speed", speed, "--nats", &url, "--from", &from];
         cli.run(&[&["replay", "-s", "s", "--publish", "debug"][..], &place].concat())
     };
     // Never sooner; how much later is the machine's affair.
-    let ran = replay("1");
+    let ran = replay(&cli, "1");
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.took >= Duration::from_secs(2), "{:?}", ran.took);
     assert!(
@@ -258,7 +261,17 @@ fn events_come_at_the_pace_of_recording_and_long_pauses_are_cut() {
         ran.err
     );
     assert_eq!(ran.out.lines().count(), 3, "a line each below the header: {}", ran.out);
-    let ran = replay("0.0001");
+    // Of a session from another journal it is the pace there.
+    let file = folder.path().join("s.jsonl");
+    cli.done(&["export", "-s", "s", "-o", file.to_str().unwrap()]);
+    let other = Cli::journal(&folder.path().join("other"));
+    other.done(&["import", file.to_str().unwrap()]);
+    let ran = replay(&other, "1");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.took >= Duration::from_secs(2), "{:?}", ran.took);
+    let shown = other.run(&["replay", "-s", "s", "--from", &from]);
+    assert!(shown.out.contains("brought by cli"), "{}", shown.out);
+    let ran = replay(&cli, "0.0001");
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.took >= Duration::from_secs(5), "{:?}", ran.took);
     let words = format!("before version {last} is cut to 5 seconds");

@@ -8,10 +8,11 @@ use crate::at::At;
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-On a terminal it waits after each step: Enter goes on, b back, g 12 to version 12, k KIND to the next event
-of a kind, w shows the whole window, q ends. Elsewhere it prints every step.
-Published events are those of `history`, one a message, with the header Nats-Msg-Id: <journal>:<seq>. The
-pace is that of recording; a transcript was recorded when it was imported.")]
+On a terminal it waits after each step: Enter goes on, b back, g 12 to version 12, k KIND to the
+next event of a kind, w shows the whole window, q ends. Elsewhere it prints every step.
+Published events are those of `history`, one a message, each with the header
+Nats-Msg-Id: <journal>:<seq>. The pace is that of recording; pauses over 5 seconds are cut.
+A transcript was recorded when it was imported.")]
 pub(crate) struct Replay {
     /// Begin at this moment: v12 (version), turn:3, receipt:w1, or a time; the session's beginning if not given
     #[arg(long, value_name = "AT")]

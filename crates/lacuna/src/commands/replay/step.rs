@@ -118,7 +118,8 @@ impl Step {
         }
         if let Some(there) = &event.imported {
             let from = format!("recorded first at {} in journal {}", there.at, there.journal);
-            line(&faint(&format!("{from}, seq {}; brought by {}", there.seq, there.by)));
+            let from = format!("{from}, seq {}; brought by {}", there.seq, there.by);
+            line(&faint(&excerpt(&from, WIDTH)));
         }
         line(&self.changes_text(context));
         line(&format!("{} entries, {}", count(self.entries), budget_line(&self.budget)));
