@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::rig::{Broker, Cli, House, Ran, current_server, free_port, lacuna, with_each_broker};
+use crate::transcripts::transcripts;
 
 const PATIENCE: Duration = Duration::from_secs(40);
 
@@ -305,6 +306,23 @@ fn a_broker_that_refuses_is_not_taken_for_one_that_listens() {
         assert_eq!(ran.code, 0, "{user:?}: {}", ran.err);
         assert!(ran.err.contains("events sent to debug.mine"), "{}", ran.err);
     }
+}
+
+#[test]
+fn real_transcripts_are_replayed_on_few_lines_a_step() {
+    let Some(transcripts) = transcripts("claude_code") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let cli = Cli::journal(&folder.path().join("journal"));
+    let file = transcripts.join("grow-a-snap1.jsonl");
+    cli.done(&["import", file.to_str().unwrap(), "--session", "s"]);
+    let events = history(&cli, "s");
+    assert!(events.len() > 10, "{}", events.len());
+    let steps = objects(&cli.run(&["replay", "-s", "s", "--json"]));
+    assert_eq!(steps.iter().map(|step| step["event"].clone()).collect::<Vec<_>>(), events);
+    let ran = cli.run(&["replay", "-s", "s"]);
+    let told: Vec<&str> = ran.out.split("── version ").skip(1).collect();
+    assert_eq!(told.len(), events.len());
+    assert!(told.iter().all(|step| step.lines().count() < 25), "{}", ran.out);
 }
 
 /// Ctrl-C and closed pipes end it quietly.
