@@ -1,16 +1,12 @@
-//! `lacuna replay`: a session step by step, for pipes, for people at a terminal, and for workers that are
-//! being debugged.
+//! `lacuna replay`: a session step by step, for pipes and for workers that are being debugged.
 
-use std::fs::File;
-use std::io::{Read as _, Write as _};
-use std::os::fd::OwnedFd;
+use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -20,7 +16,7 @@ use crate::transcripts::transcripts;
 const PATIENCE: Duration = Duration::from_secs(40);
 
 /// A journal with a session `s` in which everything happens, and a fork `f` of it.
-fn journal() -> (TempDir, Cli) {
+pub(crate) fn journal() -> (TempDir, Cli) {
     let folder = tempfile::tempdir().unwrap();
     let cli = Cli::journal(&folder.path().join("journal"));
     let sample = folder.path().join("sample.json");
@@ -31,7 +27,7 @@ fn journal() -> (TempDir, Cli) {
     (folder, cli)
 }
 
-fn record(cli: &Cli, folder: &Path) {
+pub(crate) fn record(cli: &Cli, folder: &Path) {
     cli.done(&["open", "-s", "s", "--contract", "record"]);
     for id in ["a", "b", "c"] {
         let ran = cli.run_with(b"The port is 5433.", &["append", "-s", "s", "--id", id]);
@@ -54,7 +50,7 @@ fn record(cli: &Cli, folder: &Path) {
     cli.done(&["prune", "-s", "f", "sum"]);
 }
 
-fn history(cli: &Cli, session: &str) -> Vec<Value> {
+pub(crate) fn history(cli: &Cli, session: &str) -> Vec<Value> {
     cli.done(&["history", "-s", session])["events"].as_array().unwrap().clone()
 }
 
@@ -370,107 +366,4 @@ fn it_ends_when_it_is_told_to_or_nobody_reads() {
         assert_eq!((ended.status.code(), said.as_str()), (Some(0), ""));
     }
     assert_eq!(cli.done(&["verify"])["ok"], true, "the journal was closed each time");
-}
-
-/// A terminal with the command on it.
-struct Terminal {
-    child: std::process::Child,
-    ours: File,
-    seen: std::sync::mpsc::Receiver<Vec<u8>>,
-}
-
-impl Terminal {
-    fn start(arguments: &[&str]) -> Self {
-        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&ours).unwrap();
-        unlockpt(&ours).unwrap();
-        let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
-        let theirs = File::options().read(true).write(true).open(name).unwrap();
-        let fd = || Stdio::from(OwnedFd::from(theirs.try_clone().unwrap()));
-        let mut command = Command::new(lacuna());
-        command.args(arguments).stdin(fd()).stdout(fd()).stderr(fd()).env("TERM", "dumb");
-        let child = command.spawn().unwrap();
-        let ours = File::from(ours);
-        let mut reader = ours.try_clone().unwrap();
-        let (told, seen) = std::sync::mpsc::channel();
-        std::thread::spawn(move || {
-            let mut some = [0; 4_096];
-            while let Ok(read @ 1..) = reader.read(&mut some) {
-                if told.send(some[..read].to_vec()).is_err() {
-                    break;
-                }
-            }
-        });
-        Self { child, ours, seen }
-    }
-
-    /// What it shows until it waits for the next line.
-    fn shown(&self) -> String {
-        let (mut shown, began) = (Vec::new(), Instant::now());
-        loop {
-            let left = PATIENCE.saturating_sub(began.elapsed());
-            shown.extend(self.seen.recv_timeout(left).expect("it asks for the next line"));
-            let text = String::from_utf8_lossy(&shown);
-            if text.ends_with(" > ") {
-                return text.into_owned();
-            }
-        }
-    }
-
-    fn answer(&mut self, line: &str) -> String {
-        writeln!(self.ours, "{line}").unwrap();
-        self.shown()
-    }
-
-    fn end(mut self) -> Option<i32> {
-        self.child.wait().unwrap().code()
-    }
-}
-
-#[test]
-fn at_a_terminal_it_waits_for_what_to_show_next() {
-    let (folder, cli) = journal();
-    let events = history(&cli, "s");
-    let last = events.len();
-    let journal = folder.path().join("journal");
-    let replay = ["replay", "-s", "s", "--journal", journal.to_str().unwrap()];
-    let mut terminal = Terminal::start(&replay);
-    let at = |version: usize| format!("── version {version} of {last}  ");
-    let shows = |shown: &str, version: usize| {
-        assert!(shown.contains(&at(version)), "{version}: {shown}");
-        assert!(shown.contains(&format!("{version}/{last} ")), "{shown}");
-        assert_eq!(shown.matches("── version").count(), 1, "{shown}");
-    };
-    shows(&terminal.shown(), 1);
-    shows(&terminal.answer(""), 2);
-    let shown = terminal.answer("n");
-    shows(&shown, 3);
-    assert!(shown.contains("The port is 5433.") && shown.contains('•'), "{shown}");
-    shows(&terminal.answer("b"), 2);
-    let pruned = events.iter().position(|event| event["kind"] == "prune-executed").unwrap() + 1;
-    let shown = terminal.answer("k prune-executed");
-    shows(&shown, pruned);
-    assert!(shown.contains("because: it is in b too"), "{shown}");
-    assert!(terminal.answer("k run-opened").contains("no event of this kind is behind"));
-    let shown = terminal.answer("w");
-    assert_eq!(shown.matches("The port is 5433.").count(), 2, "b and c: {shown}");
-    assert!(terminal.answer("g 1000").contains(&format!("there are the versions 1 to {last}")));
-    assert!(terminal.answer("nonsense").contains("? lists them"));
-    assert!(terminal.answer("?").contains("the next event of a kind"));
-    shows(&terminal.answer(&format!("g {last}")), last);
-    assert!(terminal.answer("").contains("that was the last step"));
-    shows(&terminal.answer("g v1"), 1);
-    assert!(terminal.answer("b").contains("that was the first step"));
-    writeln!(terminal.ours, "q").unwrap();
-    assert_eq!(terminal.end(), Some(0));
-    // Ctrl-D, and Ctrl-C while it waits.
-    let mut terminal = Terminal::start(&replay);
-    terminal.shown();
-    terminal.ours.write_all(&[4]).unwrap();
-    assert_eq!(terminal.end(), Some(0));
-    let terminal = Terminal::start(&replay);
-    terminal.shown();
-    let pid = Pid::from_raw(i32::try_from(terminal.child.id()).unwrap()).unwrap();
-    kill_process(pid, Signal::INT).unwrap();
-    assert_eq!(terminal.end(), Some(0));
 }
