@@ -25,7 +25,7 @@ struct Terminal {
 
 impl Terminal {
     fn start(arguments: &[&str]) -> Self {
-        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
         let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
@@ -68,6 +68,14 @@ impl Terminal {
 
     fn end(mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // It has ended already where it was told to.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
