@@ -14,6 +14,8 @@ mod tokens;
 
 mod demo;
 mod exits;
+mod replay;
+mod replay_terminal;
 mod story;
 mod summaries;
 mod tail;

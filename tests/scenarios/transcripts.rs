@@ -12,7 +12,7 @@ use crate::rig::{
 };
 
 /// The folder of one format's transcripts, if they are at hand.
-fn transcripts(format: &str) -> Option<PathBuf> {
+pub(crate) fn transcripts(format: &str) -> Option<PathBuf> {
     let folder = repository().parent().unwrap().join("shared/data/transcripts").join(format);
     if !folder.is_dir() {
         eprintln!("NOT TESTED: no real transcripts in {}", folder.display());

@@ -208,6 +208,8 @@ fn people_get_tables_and_shells_their_completions() {
     for arguments in [
         &["window", "-s", "s"][..],
         &["history", "-s", "s"],
+        &["replay", "-s", "s"],
+        &["replay", "-s", "s", "--window"],
         &["durability", "-s", "s"],
         &["tombstones", "-s", "s"],
         &["expand", "-s", "s", "a"],

@@ -3,6 +3,7 @@
 mod broker;
 mod lineage;
 mod past;
+mod replay;
 mod retention;
 mod transfer;
 
@@ -13,6 +14,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 pub(crate) use self::broker::Broker;
 pub(crate) use self::lineage::{Fork, Receipt};
 pub(crate) use self::past::{Diff, Durability, Tombstones};
+pub(crate) use self::replay::{Replay, Speed};
 pub(crate) use self::retention::{
     Erase, Evaluate, Hold, Ledger, Plan, Policy, PolicySet, Release, Run,
 };
@@ -93,6 +95,9 @@ pub(crate) enum Command {
     Explain(Explain),
     /// What is different between two moments, and what made it so
     Diff(Diff),
+    /// Step through a session: what happened, what it changed in the window, and why; or send its events
+    /// to a subject
+    Replay(Replay),
     /// Find words in contents, or learn that they are certainly nowhere
     Search(Search),
     /// Record what was shown to the model at one call

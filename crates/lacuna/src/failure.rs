@@ -39,6 +39,8 @@ pub(crate) enum Failure {
     Engine(#[from] EngineError),
     #[error(transparent)]
     Connect(#[from] lacuna_nats::ConnectError),
+    #[error("{source}; {go_on}")]
+    Publish { source: lacuna_nats::PublishError, go_on: String },
     #[error("{doing}: {source}")]
     Io { doing: String, source: std::io::Error },
     #[error("{0}")]
@@ -53,6 +55,12 @@ impl From<ClientError> for Failure {
             ClientError::Refused(error) => Self::Wire(error),
             other => Self::Client(other),
         }
+    }
+}
+
+impl From<lacuna_nats::PublishError> for Failure {
+    fn from(source: lacuna_nats::PublishError) -> Self {
+        Self::Publish { source, go_on: "try again".into() }
     }
 }
 

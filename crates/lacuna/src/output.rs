@@ -1,12 +1,14 @@
 //! Output for people: aligned tables, colour only on a terminal, progress on standard error.
 
 use std::borrow::Cow;
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::failure::Failure;
 
 fn painted(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
@@ -108,6 +110,16 @@ pub(crate) fn on_terminal(text: &str) -> Cow<'_, str> {
     match std::io::stdout().is_terminal() {
         true => lines(text).into(),
         false => text.into(),
+    }
+}
+
+/// Prints a text at once, however it ends. Says whether somebody still reads.
+pub(crate) fn print(text: &str) -> Result<bool, Failure> {
+    let mut out = anstream::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::io("writing to standard output")(error)),
     }
 }
 

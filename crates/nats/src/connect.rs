@@ -90,7 +90,7 @@ pub async fn connect_once(access: &Access) -> Result<Client, ConnectError> {
     open(access, options(access)?).await
 }
 
-async fn open(access: &Access, options: ConnectOptions) -> Result<Client, ConnectError> {
+pub(crate) async fn open(access: &Access, options: ConnectOptions) -> Result<Client, ConnectError> {
     options.connect(access.url.as_str()).await.map_err(|error| {
         let (url, why) = (access.url.clone(), error.to_string());
         match error.kind() {
@@ -115,7 +115,7 @@ fn is_tls(error: &(dyn std::error::Error + 'static)) -> bool {
     error.source().is_some_and(is_tls)
 }
 
-fn options(access: &Access) -> Result<ConnectOptions, ConnectError> {
+pub(crate) fn options(access: &Access) -> Result<ConnectOptions, ConnectError> {
     let url = access.url.to_string();
     let options = access.options()?;
     Ok(options

@@ -5,6 +5,7 @@ mod bucket;
 mod connect;
 mod feed;
 mod micro;
+mod publisher;
 mod replies;
 mod service;
 
@@ -13,4 +14,5 @@ pub use async_nats::Client;
 pub use bucket::{BucketStore, Buckets};
 pub use connect::{ConnectError, connect, connect_once};
 pub use feed::{Announcement, Announcer, FeedOptions, RelayHandle, relay};
+pub use publisher::{PublishError, Publisher};
 pub use service::{Bounds, Serving, serve};

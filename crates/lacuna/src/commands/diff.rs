@@ -39,7 +39,7 @@ pub(super) fn diff(context: &Context<'_>, args: args::Diff) -> Result<Exit, Fail
         return Ok(Exit::Done);
     }
     println!("{}", counted(&reply.counts));
-    let rows = reply.changes.iter().map(row).collect();
+    let rows = reply.changes.iter().map(|change| row(change).into()).collect();
     let header = ["span", "what", "before", "after", "tokens", "version", "by", "because"];
     println!("{}", table(&header, &[4, 5], rows));
     Ok(Exit::Done)
@@ -50,7 +50,8 @@ fn end(name: &str, end: &EndBody) {
     println!("     {} entries, {}", count(end.entries), budget_line(&end.budget));
 }
 
-fn counted(counts: &ChangeCounts) -> String {
+/// How many spans changed in each way, in words.
+pub(super) fn counted(counts: &ChangeCounts) -> String {
     let all = [
         (counts.entered, "entered"),
         (counts.recorded, "recorded aside"),
@@ -67,7 +68,14 @@ fn counted(counts: &ChangeCounts) -> String {
     told.join(", ")
 }
 
-fn row(change: &ChangeBody) -> Vec<String> {
+/// How many spans changed.
+pub(super) fn changed(counts: &ChangeCounts) -> u64 {
+    let ChangeCounts { entered, recorded, left, returned, lost, scheduled, changed, .. } = counts;
+    entered + recorded + left + returned + lost + scheduled + changed
+}
+
+/// Span, what, before, after, tokens, and of what made it so: version, by, because.
+pub(super) fn row(change: &ChangeBody) -> [String; 8] {
     let what = match change.what.as_str() {
         "entered" | "returned" => good(&change.what),
         "lost" => warning(&change.what),
@@ -79,7 +87,7 @@ fn row(change: &ChangeBody) -> Vec<String> {
         Some(why) => format!("{} ({})", made.what, plain(why)),
         None => made.what.clone(),
     });
-    vec![
+    [
         change.span.clone(),
         what,
         change.before.as_ref().map(stood).unwrap_or_default(),

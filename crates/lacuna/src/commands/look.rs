@@ -54,7 +54,8 @@ pub(super) fn window(context: &Context<'_>, args: &args::Window) -> Result<Exit,
     Ok(Exit::Done)
 }
 
-fn entry_row(entry: &EntryBody) -> Vec<String> {
+/// Handle, entry, role, tokens and content, for people.
+pub(super) fn entry_row(entry: &EntryBody) -> Vec<String> {
     const WIDTH: usize = 60;
     let name = entry.handle.clone().or_else(|| entry.id.clone()).unwrap_or_default();
     let kind = match &entry.span_kind {

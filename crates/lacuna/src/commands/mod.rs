@@ -16,6 +16,7 @@ mod look;
 mod policy;
 mod proof;
 mod prune;
+mod replay;
 mod retention;
 mod search;
 mod session;
@@ -63,6 +64,7 @@ pub(crate) fn run(args: Args) -> Result<Exit, Failure> {
         Command::Tombstones(args) => look::tombstones(&context, args),
         Command::History(args) => forensics::history(&context, &args),
         Command::Tail(args) => tail::tail(&context, &args),
+        Command::Replay(args) => replay::replay(&context, &args),
         Command::Search(args) => search::search(&context, args),
         Command::Explain(args) => forensics::explain(&context, args),
         Command::Diff(args) => diff::diff(&context, args),

@@ -1,7 +1,5 @@
 //! `tail`: events as they are recorded.
 
-use std::io::Write as _;
-
 use lacuna_client::{Client, ClientError, EventBody, Events};
 use lacuna_codec::KINDS;
 use lacuna_wire::Empty;
@@ -12,19 +10,13 @@ use tokio::runtime::Runtime;
 use super::{Context, forensics};
 use crate::args;
 use crate::failure::{Exit, Failure};
-use crate::output::{caution, excerpt, faint, good, heading, warning};
+use crate::output::{caution, excerpt, faint, good, heading, print, warning};
 
 /// The widest that what an event says is shown.
 const GIST: usize = 100;
 
 pub(super) fn tail(context: &Context<'_>, args: &args::Tail) -> Result<Exit, Failure> {
-    for kind in &args.kinds {
-        if !KINDS.iter().any(|known| known.name == kind) {
-            let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
-            let known = known.join(", ");
-            return Err(Failure::Usage(format!("no event is of kind {kind:?}: there are {known}")));
-        }
-    }
+    known(&args.kinds)?;
     let mut printer = Printer::new(context.global.json, &args.kinds);
     match context.backend.broker() {
         Some((runtime, client)) => follow(context, args, runtime, client, &mut printer),
@@ -37,6 +29,18 @@ pub(super) fn tail(context: &Context<'_>, args: &args::Tail) -> Result<Exit, Fai
             Ok(Exit::Done)
         }
     }
+}
+
+/// Refuses kinds that no event is of.
+pub(super) fn known(kinds: &[String]) -> Result<(), Failure> {
+    for kind in kinds {
+        if !KINDS.iter().any(|known| known.name == kind) {
+            let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+            let known = known.join(", ");
+            return Err(Failure::Usage(format!("no event is of kind {kind:?}: there are {known}")));
+        }
+    }
+    Ok(())
 }
 
 /// Follows a daemon until Ctrl-C, or until nobody reads what is printed.
@@ -140,7 +144,7 @@ fn read(
 }
 
 /// Prints an event a line: columns stand below each other, and widen where they must.
-struct Printer<'a> {
+pub(super) struct Printer<'a> {
     json: bool,
     kinds: &'a [String],
     widths: [usize; 6],
@@ -148,12 +152,12 @@ struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    fn new(json: bool, kinds: &'a [String]) -> Self {
+    pub(super) fn new(json: bool, kinds: &'a [String]) -> Self {
         Self { json, kinds, widths: [8, 24, 12, 7, 10, 16], headed: false }
     }
 
     /// Prints an event if it is of a kind that is wanted. Says whether somebody still reads.
-    fn print(&mut self, event: &EventBody) -> Result<bool, Failure> {
+    pub(super) fn print(&mut self, event: &EventBody) -> Result<bool, Failure> {
         if !self.kinds.is_empty() && !self.kinds.contains(&event.kind) {
             return Ok(true);
         }
@@ -179,11 +183,7 @@ impl<'a> Printer<'a> {
             lines += self.line(&cells, &excerpt(&forensics::gist(event), GIST), paint).trim_end();
             lines.push('\n');
         }
-        match anstream::stdout().lock().write_all(lines.as_bytes()) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
-            Err(error) => Err(Failure::io("writing to standard output")(error)),
-        }
+        print(&lines)
     }
 
     fn line(&mut self, cells: &[String; 6], gist: &str, paint: impl Fn(&str) -> String) -> String {
