@@ -448,6 +448,6 @@ fn two_years_agree_with_a_naive_account() {
     if let Err(error) = result {
         panic!("{error}");
     }
-    assert!(removed.get() > 50, "{} spans were removed in all", removed.get());
-    assert!(shared.get() > 20, "{} spans were taken over by forks", shared.get());
+    assert!(removed.get() > 10, "{} spans were removed in all", removed.get());
+    assert!(shared.get() > 5, "{} spans were taken over by forks", shared.get());
 }

@@ -42,6 +42,25 @@ const SETTINGS: &[Setting] = &[
     setting("sealed", true, "the broker takes no events any more"),
     setting("mirror", true, "the broker takes events only from the stream that it mirrors"),
     setting("subject_transform", true, "events do not stand under their own subjects"),
+    setting("allow_msg_counter", true, "the broker takes numbers to add up, not events"),
+    setting("republish", false, "events are copied to other subjects, where others may read them"),
+    setting(
+        "persist_mode",
+        false,
+        "the broker says that it has an event before it has stored it; what it loses is published again",
+    ),
+    setting(
+        "allow_msg_ttl",
+        false,
+        "single events may be made to go before their time; history has all",
+    ),
+    setting("allow_atomic", false, "others may publish batches between the events"),
+    setting(
+        "allow_msg_schedules",
+        false,
+        "others may have messages published later, between the events",
+    ),
+    setting("max_consumers", false, "followers beyond that many are refused"),
     setting("sources", false, "messages of other streams stand between the events"),
     setting(
         "storage",
@@ -208,6 +227,7 @@ fn same(asked: Option<&Value>, given: Option<&Value>) -> bool {
         None | Some(Value::Null | Value::Bool(false)) => true,
         Some(Value::Number(number)) => number.as_i64().is_some_and(|number| number <= 0),
         Some(Value::Array(items)) => items.is_empty(),
+        Some(Value::String(word)) => word.is_empty() || word == "default",
         Some(_) => false,
     };
     asked == given || none(asked) && none(given)
@@ -272,6 +292,11 @@ mod tests {
             ("subjects", with_own("other.>"), false, "between the events"),
             ("subjects", json!(["lacuna.v1.events.>", CHECKPOINT_SUBJECTS]), false, "by mistake"),
             ("subjects", json!([FEED_SUBJECTS]), false, "not on the feed"),
+            ("republish", json!({ "dest": "x.>" }), false, "copied to other subjects"),
+            ("persist_mode", json!("async"), false, "before it has stored it"),
+            ("allow_msg_ttl", json!(true), false, "before their time"),
+            ("allow_msg_counter", json!(true), true, "numbers to add up"),
+            ("max_consumers", json!(1), false, "are refused"),
             ("storage", json!("memory"), false, "published again"),
             ("discard", json!("new"), false, "refuses new events"),
             ("max_age", json!(3_600_000_000_000_u64), false, "3600s instead of 604800s"),
