@@ -60,22 +60,25 @@ impl Journal {
         newest: &SessionState,
         mut until: Moment,
     ) -> Result<Moment, EngineError> {
-        /// Events that are read at once.
-        const FEW: usize = 16;
         let Some(fork) = newest.forked_from() else { return Ok(until) };
         let first = fork.at.saturating_add(1);
-        while until.version >= first && until.version < newest.version {
-            let events = self.store.history(newest.number, until.version + 1, FEW)?;
-            let begins = |recorded: &&Recorded| {
-                matches!(recorded.event, Event::LossyCommitted(_))
-                    && recorded.seq - newest.number.0 == recorded.version - first
-            };
-            let more = events.iter().take_while(begins).count();
-            until.version += more as u64;
-            if more < FEW {
+        if until.version < first || until.version >= newest.version {
+            return Ok(until);
+        }
+        let Some(commit) = self.store.walk(newest.number.0)? else { return Ok(until) };
+        let Some((begun, behind)) = commit.events.split_first() else { return Ok(until) };
+        let mut last = first;
+        for recorded in behind {
+            let with_it = recorded.session == newest.number
+                && recorded.version == last + 1
+                && recorded.principal == begun.principal
+                && matches!(recorded.event, Event::LossyCommitted(_));
+            if !with_it {
                 break;
             }
+            last = recorded.version;
         }
+        until.version = until.version.max(last);
         Ok(until)
     }
 
