@@ -25,16 +25,19 @@ pub(super) fn story(
         Event::SessionForked(_) => span.is_some_and(|span| span.version < recorded.version),
         _ => true,
     };
-    let mut forked: Option<(u64, u64)> = None;
+    let mut forked: Option<&Recorded> = None;
     let mut story = Vec::new();
     for recorded in events.iter().filter(concerns) {
         if matches!(recorded.event, Event::SessionForked(_)) {
-            forked = Some((recorded.seq, recorded.version));
+            forked = Some(recorded);
         }
         let Some(mut told) = entry(recorded, id, &mut contradictions) else { continue };
         // What had gone before a fork began is recorded with its beginning, by nobody who removed it.
-        let with_the_fork = forked.is_some_and(|(seq, version)| {
-            recorded.version > version && recorded.seq - seq == recorded.version - version
+        let with_the_fork = forked.is_some_and(|fork| {
+            fork.principal == recorded.principal
+                && fork.at == recorded.at
+                && recorded.version > fork.version
+                && recorded.seq - fork.seq == recorded.version - fork.version
         });
         if with_the_fork && matches!(recorded.event, Event::LossyCommitted(_)) {
             told.what = format!("was gone already when this fork began: {}", told.what);
