@@ -346,7 +346,7 @@ async def an_answer_is_sent_where_the_asker_may_hear_it_only(lab):
     await session.add(span("a"))
     before = await session.version()
     for reply in (
-        f"lacuna.v1.events.{lab.tenant}.{session.name}.span-recorded",
+        f"lacuna.v1.events.{lab.tenant}.{session.name}.notice-given",
         f"lacuna.v1.{lab.tenant}.worker-2.session.{session.name}.close",
         "$SRV.PING",
     ):
