@@ -3,6 +3,7 @@
 import base64
 
 from contract import check, executed, fresh, need, ok, refused, short
+from officer import Office
 from shapes import kinds_and_ids, span, withheld, without_content
 
 
@@ -102,6 +103,7 @@ async def what_was_changed_on_the_way_is_refused(lab):
             whole[1] | {"payload_b64": base64.b64encode(b"other").decode()},
             *whole[2:],
         ],
+        "a content that is missing": [whole[0], {"stored": whole[1]["stored"]}, *whole[2:]],
         "a hole": [whole[0], *whole[2:]],
         "no beginning": whole[1:],
         "no base64": [{"stored": "%%%"}],
@@ -118,3 +120,27 @@ async def what_was_changed_on_the_way_is_refused(lab):
     reply = await adopt(lab, other.name, head, whole)
     refused(reply, "session_exists", "bad_request", "version_conflict")
     refused(await lab.journal("adopt", {"session": other.name, "events": whole}), "bad_request")
+
+
+@check
+async def half_an_import_is_not_taken_for_damage(lab):
+    """A content that is gone is told by a later event: until that is here, its absence says nothing."""
+    office = Office(lab)
+    session = await office.opened()
+    await session.add(span("a"), span("b"))
+    ok(await office("erase", session=session.name, spans=["a"], reason="asked"))
+    head, lines = await exported(session)
+    events = [
+        carried(line) | ({"gone": line["gone"]["version"]} if "gone" in line else {})
+        for line in lines
+    ]
+    need("gone" in events[1], f"{short(lines[1])}")
+    copy = office.session(fresh("copy-"))
+    ok(await adopt(office, copy.name, head, events[:3]))
+    refused(await copy("expand", span="a"), "unavailable")
+    entry = (await copy.window())["entries"][0]
+    need(entry.get("unreadable") and "content" not in entry, f"{short(entry)}")
+    need(await copy.version() == 3, "nothing was recorded")
+    ok(await adopt(office, copy.name, head, events))
+    answer = ok(await copy("expand", span="a"))
+    need(answer["outcome"] == "lossy" and answer["cause"]["kind"] == "erasure", f"{short(answer)}")

@@ -46,6 +46,17 @@ fn a_daemon_signs_what_it_leaves_and_any_copy_is_held_to_it() {
     assert_eq!(cli.run(&["checkpoint", "--out", &notes]).code, 0);
     let both = ["--checkpoint", notes.as_str(), "--key", key.as_str()];
     assert_eq!(verify(&cli, &both), (0, vec!["extends".into(), "extends".into()]));
+    // A file without a key must not make it believe the journal's own.
+    let none = path("none");
+    std::fs::write(&none, "\n# nothing\n").unwrap();
+    let ran = cli.run(&["verify", "--checkpoint", &notes, "--key", &none]);
+    assert_eq!(ran.code, 2, "{} {}", ran.out, ran.err);
+    // Nor is a secret key shown, whoever gives it by mistake.
+    let secret = house.journal().join("journal.sign");
+    let ran = cli.run(&["verify", "--checkpoint", &notes, "--key", secret.to_str().unwrap()]);
+    let text = std::fs::read_to_string(&secret).unwrap();
+    assert_eq!(ran.code, 2, "{} {}", ran.out, ran.err);
+    assert!(!ran.err.contains(text.trim()) && !ran.out.contains(text.trim()), "{}", ran.err);
     let ran = cli.run(&["verify", "--checkpoint", &notes]);
     assert!(ran.out.contains("2 more events, chained to it"), "{}", ran.out);
     assert!(ran.out.contains("the keys lie beside the journal"), "{}", ran.out);

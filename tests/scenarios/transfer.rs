@@ -343,3 +343,26 @@ fn a_fork_goes_alone_and_takes_its_past_along() {
     assert_eq!(other.run(&["expand", "-s", "child", "shared"]).code, 4);
     assert_eq!(other.done(&["verify"])["faults"], json!([]));
 }
+
+#[test]
+fn an_erasure_is_not_imported_over_a_content_that_is_here() {
+    let folder = tempfile::tempdir().unwrap();
+    let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (there, here) = (Cli::journal(there.path()), Cli::journal(here.path()));
+    there.done(&["open", "-s", "s"]);
+    for id in ["x", "y"] {
+        assert_eq!(there.run_with(b"words", &["append", "-s", "s", "--id", id]).code, 0);
+    }
+    let (old, new) = (path(folder.path(), "old.jsonl"), path(folder.path(), "new.jsonl"));
+    export(&there, "s", &old);
+    here.done(&["import", old.to_str().unwrap()]);
+    there.done(&["erase", "-s", "s", "x", "--reason", "asked"]);
+    export(&there, "s", &new);
+    let ran = here.run(&["import", new.to_str().unwrap()]);
+    assert_eq!(ran.code, 2, "{} {}", ran.out, ran.err);
+    assert!(ran.err.contains("x went there after it was brought here"), "{}", ran.err);
+    let (_, reply) = here.json(&["expand", "-s", "s", "x"]);
+    assert_eq!((&reply["outcome"], &reply["content"]), (&json!("live"), &json!("words")));
+    assert_eq!(here.done(&["erase", "-s", "s", "x", "--reason", "asked"])["removed"]["spans"], 1);
+    assert_eq!(here.done(&["verify"])["checked"]["payloads"], 1);
+}

@@ -101,8 +101,8 @@ pub(super) fn decide(
             }
             if let Some(span) = still_here(state, &recorded.event, &brought, context) {
                 return refuse(&format!(
-                    "{span} went there after it was brought here with its content: erase it here, or \
-                     import what there is now under another name and erase this session"
+                    "{span} went there after it was brought here with its content: import what there is now \
+                     under another name, and erase it in this session"
                 ));
             }
         }
