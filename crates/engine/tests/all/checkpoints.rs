@@ -142,3 +142,22 @@ fn the_clock_signs_what_it_finds_and_listeners_hear_of_it() {
     assert_eq!(heard.len(), 2, "an end is signed once");
     assert_eq!(heard[1].checkpoint.head, journal.head().block);
 }
+
+#[test]
+fn a_journal_signs_with_no_key_but_its_own_and_a_spoiled_list_of_keys_stops_nothing() {
+    let (rig, other) = (Rig::new(), Rig::new());
+    rig.opened("s");
+    let key = rig.journal.checkpoint().unwrap().key;
+    // A line that cannot be read is one key less, and no more.
+    let signers = rig.path().join("journal.signers");
+    let kept = std::fs::read_to_string(&signers).unwrap();
+    std::fs::write(&signers, format!("spoiled\n{kept}")).unwrap();
+    let foreign = std::fs::read(rig.path().join("journal.sign")).unwrap();
+    let rig = rig.reopened();
+    assert_eq!(rig.journal.verifiers().unwrap(), [key]);
+    assert!(rig.journal.checkpoint().is_ok());
+    other.opened("s");
+    std::fs::write(other.path().join("journal.sign"), foreign).unwrap();
+    let why = other.journal.checkpoint().unwrap_err().to_string();
+    assert!(why.contains("each journal has its own"), "{why}");
+}
