@@ -1,7 +1,7 @@
 //! A nats-server of the benchmark's own, on a free port, with a store that goes with it.
 
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -19,8 +19,8 @@ pub(crate) struct Broker {
 impl Broker {
     /// Starts one, with this `sync_interval` for JetStream or the one it ships with.
     pub(crate) fn start(program: &Path, sync_interval: Option<&str>) -> Result<Self, Failure> {
-        let folder = tempfile::tempdir_in(std::env::current_dir()?)?;
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let folder = tempfile::tempdir()?;
+        let port = free_port()?;
         let sync = sync_interval.map(|s| format!("sync_interval: {s}\n")).unwrap_or_default();
         let store = folder.path().join("js");
         let config = format!(
@@ -52,9 +52,18 @@ impl Broker {
         format!("nats://127.0.0.1:{}", self.port)
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// A folder on the same disk as the broker's store.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// Where JetStream keeps its streams.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.folder.path().join("js")
     }
 }
 
@@ -64,4 +73,9 @@ impl Drop for Broker {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A port that nobody listens on.
+pub(crate) fn free_port() -> Result<u16, Failure> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }

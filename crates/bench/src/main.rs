@@ -1,25 +1,28 @@
 //! Side-by-side measurements: the same work against Lacuna and against what people use instead, in
 //! one run on one machine. Ratios hold where absolute times do not.
 
+mod machine;
+mod process;
+mod report;
+mod sample;
+mod text;
+mod timing;
+
 mod broker;
+mod child;
+mod daemon;
+mod window;
+
+mod compare;
 mod contract;
 mod feed;
-mod jetstream;
-mod lacuna;
-mod load;
 mod past;
-mod report;
 mod retention;
 mod search;
-mod text;
 
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-
-use crate::broker::Broker;
-use crate::load::Work;
-use crate::report::{Machine, Report};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -32,22 +35,8 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Append 1 KiB spans, one per request, fsynced before the reply, beside JetStream with
-    /// `sync_interval: always`
-    Compare {
-        /// Fewer requests: finishes in well under a minute
-        #[arg(long)]
-        quick: bool,
-        /// Requests in flight
-        #[arg(long, default_value_t = 256)]
-        in_flight: usize,
-        /// Write the report here as well
-        #[arg(long, value_name = "FILE")]
-        json: Option<PathBuf>,
-        /// The broker's program
-        #[arg(long, env = "LACUNA_NATS_SERVER", default_value = "nats-server")]
-        nats_server: PathBuf,
-    },
+    /// The same work against Lacuna, JetStream, PostgreSQL, SQLite and a plain file, in one run
+    Compare(compare::Compare),
     /// Extract identifiers from text, and check a summary of 100 claims over 200 spans of 4 KiB
     Contract {
         /// Extract from the text files of this folder too
@@ -93,38 +82,30 @@ enum Command {
         #[arg(long, value_enum, default_value = "scattered")]
         lie: retention::Lie,
     },
+    #[command(hide = true)]
+    Daemon(daemon::Daemon),
+    #[command(hide = true)]
+    Echo {
+        #[arg(long)]
+        url: String,
+    },
+    #[command(hide = true)]
+    Embedded(compare::embedded::Embedded),
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
-    let (quick, in_flight, json, nats_server) = match Args::parse().command {
-        Command::Contract { text, rounds } => return contract::run(text.as_deref(), rounds.max(1)),
-        Command::Past { events, moments } => return past::run(events, moments.max(1)),
+    match Args::parse().command {
+        Command::Compare(args) => compare::run(&args).await,
+        Command::Contract { text, rounds } => contract::run(text.as_deref(), rounds.max(1)),
+        Command::Past { events, moments } => past::run(events, moments.max(1)),
         Command::Search { megabytes, span_bytes } => {
-            return search::run(megabytes.max(1), span_bytes.max(1));
+            search::run(megabytes.max(1), span_bytes.max(1))
         }
-        Command::Feed { spans, nats_server } => {
-            return feed::run(spans.max(1_000), &nats_server).await;
-        }
-        Command::Retention { spans, lie } => {
-            return retention::run(spans.max(10_000), lie);
-        }
-        Command::Compare { quick, in_flight, json, nats_server } => {
-            (quick, in_flight, json, nats_server)
-        }
-    };
-    let rounds = if quick { 3 } else { 5 };
-    let seconds = if quick { 3 } else { 8 };
-    let work = Work { in_flight, seconds };
-    let mut report = Report::new(Machine::measure()?);
-    // In turn, so that a machine that slows down slows all of them.
-    for round in 1..=rounds {
-        report.say(&format!("round {round} of {rounds}"));
-        report.add(lacuna::one_per_request(&Broker::start(&nats_server, None)?, &work).await?);
-        let always = Broker::start(&nats_server, Some("always"))?;
-        report.add(jetstream::one_per_request(&always, "jetstream-always", &work).await?);
-        let shipped = Broker::start(&nats_server, None)?;
-        report.add(jetstream::one_per_request(&shipped, "jetstream-shipped", &work).await?);
+        Command::Feed { spans, nats_server } => feed::run(spans.max(1_000), &nats_server).await,
+        Command::Retention { spans, lie } => retention::run(spans.max(10_000), lie),
+        Command::Daemon(args) => daemon::run(args).await,
+        Command::Echo { url } => daemon::echo(&url).await,
+        Command::Embedded(args) => compare::embedded::run(&args),
     }
-    report.finish(json.as_deref())
 }

@@ -1,5 +1,9 @@
 //! Compression of stored blocks: zstd level 1, kept only where it helps.
 
+use std::cell::RefCell;
+
+use zstd::bulk::{Compressor, Decompressor};
+
 use crate::CodecError;
 
 const LEVEL: i32 = 1;
@@ -9,15 +13,22 @@ const WORTH_TRYING: usize = 64;
 /// Flag bit: the bytes are a zstd frame.
 pub(crate) const ZSTD: u8 = 1;
 
+thread_local! {
+    // Making a context costs as much as compressing several KiB. None where one could not be made.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> =
+        RefCell::new(Compressor::new(LEVEL).ok());
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> =
+        RefCell::new(Decompressor::new().ok());
+}
+
 /// Compresses if that makes the bytes smaller; gives the flag that says which.
 pub(crate) fn compress(raw: &[u8]) -> (u8, Vec<u8>) {
-    if raw.len() >= WORTH_TRYING
-        && let Ok(packed) = zstd::bulk::compress(raw, LEVEL)
-        && packed.len() < raw.len()
-    {
-        return (ZSTD, packed);
+    let packed = (raw.len() >= WORTH_TRYING)
+        .then(|| COMPRESSOR.with_borrow_mut(|compressor| compressor.as_mut()?.compress(raw).ok()));
+    match packed.flatten() {
+        Some(packed) if packed.len() < raw.len() => (ZSTD, packed),
+        _ => (0, raw.to_vec()),
     }
-    (0, raw.to_vec())
 }
 
 /// The most that this many bytes decompress to: a zstd block takes at least 3 bytes and gives at
@@ -40,7 +51,11 @@ pub(crate) fn decompress(
     }
     let raw = match flags & ZSTD {
         0 => stored.to_vec(),
-        _ => zstd::bulk::decompress(stored, raw_length)
+        _ => DECOMPRESSOR
+            .with_borrow_mut(|decompressor| match decompressor {
+                Some(decompressor) => decompressor.decompress(stored, raw_length),
+                None => zstd::bulk::decompress(stored, raw_length),
+            })
             .map_err(|error| CodecError::damaged(what, error.to_string()))?,
     };
     if raw.len() != raw_length {

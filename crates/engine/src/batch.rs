@@ -1,6 +1,6 @@
 //! One commit in the making: decisions become sealed events, payloads and replies to send later.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use lacuna_codec::{BlockBuilder, encode_claims};
@@ -8,8 +8,9 @@ use lacuna_core::{
     Adopted, Command, CommandStamp, Content, Digest, Event, Imported, Principal, Recorded, Reply,
     SessionKey, SessionNo, SessionState, Timestamp,
 };
-use lacuna_store::{Commit, ForkRow, Head, Loss, Removal, StoreError};
+use lacuna_store::{Commit, ForkRow, Loss, Packing, Removal, Snapshot, StoreError, Unsealed};
 
+use crate::pipeline::Closed;
 use crate::{Callback, Done, EngineError};
 
 /// Answers to send once a commit is durable.
@@ -17,19 +18,22 @@ pub(crate) type Replies = Vec<(Callback, Result<Done, EngineError>)>;
 
 /// The commit that the writer is filling.
 pub(crate) struct Batch {
-    head: Head,
+    first: u64,
     next_seq: u64,
     at: Timestamp,
     block: BlockBuilder,
     touched: HashMap<SessionNo, u64>,
     opened: Vec<(SessionKey, SessionNo)>,
     forks: Vec<ForkRow>,
-    payloads: Vec<(u64, Arc<[u8]>)>,
+    packing: Packing,
+    /// Packs that are full.
+    full: Vec<Unsealed>,
     payload_bytes: usize,
     /// The lossy commitments, for the tenants' ledgers.
     losses: Vec<Loss>,
     removal: Option<Removal>,
     residues: Vec<(u64, Vec<u8>)>,
+    snapshots: Vec<Snapshot>,
     replies: Replies,
 }
 
@@ -69,22 +73,31 @@ impl Author<'_> {
 }
 
 impl Batch {
-    pub(crate) fn after(head: Head) -> Self {
+    /// One that begins behind this event, at this time or later.
+    pub(crate) fn after(seq: u64, at: Timestamp) -> Self {
         Self {
-            head,
-            next_seq: head.seq + 1,
-            at: head.at,
+            first: seq + 1,
+            next_seq: seq + 1,
+            at,
             block: BlockBuilder::default(),
             touched: HashMap::new(),
             opened: Vec::new(),
             forks: Vec::new(),
-            payloads: Vec::new(),
+            packing: Packing::default(),
+            full: Vec::new(),
             payload_bytes: 0,
             losses: Vec::new(),
             removal: None,
             residues: Vec::new(),
+            snapshots: Vec::new(),
             replies: Vec::new(),
         }
+    }
+
+    /// Takes it out and begins the next one behind it.
+    pub(crate) fn take(&mut self) -> Self {
+        let next = Self::after(self.next_seq - 1, self.at);
+        std::mem::replace(self, next)
     }
 
     pub(crate) fn next_seq(&self) -> u64 {
@@ -96,7 +109,12 @@ impl Batch {
     }
 
     pub(crate) fn events(&self) -> u64 {
-        self.next_seq - self.head.seq - 1
+        self.next_seq - self.first
+    }
+
+    /// Whether there is nothing to write and nobody to answer.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.events() == 0 && self.replies.is_empty()
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -106,6 +124,11 @@ impl Batch {
     /// Whether a session has events here that are not committed yet.
     pub(crate) fn touches(&self, session: SessionNo) -> bool {
         self.touched.contains_key(&session)
+    }
+
+    /// The sessions that have events here.
+    pub(crate) fn sessions(&self) -> HashSet<SessionNo> {
+        self.touched.keys().copied().collect()
     }
 
     /// Whether a fork begins here that the store does not know yet.
@@ -219,23 +242,20 @@ impl Batch {
             (Command::Append { spans }, Reply::Appended { spans: replies, .. }) => {
                 for (span, reply) in spans.iter().zip(replies) {
                     if let (Content::Bytes(content), false) = (&span.content, reply.duplicate) {
-                        self.payload_bytes += content.len();
-                        self.payloads.push((reply.seq, Arc::clone(content)));
+                        self.file(reply.seq, content);
                     }
                 }
             }
             (Command::Summarize(summarize), Reply::Summarized(_)) => {
                 let mut payload = summarize.text.clone().into_bytes();
                 payload.extend_from_slice(&encode_claims(&summarize.claims)?.1);
-                self.payload_bytes += payload.len();
-                self.payloads.push((first_seq, payload.into()));
+                self.file(first_seq, &payload.into());
             }
             (Command::Adopt { events, .. }, Reply::Adopted { events: new, .. }) => {
                 let new = &events[events.len().saturating_sub(*new)..];
                 for (seq, adopted) in (first_seq..).zip(new) {
                     if let Some(payload) = adopted.payload() {
-                        self.payload_bytes += payload.len();
-                        self.payloads.push((seq, Arc::clone(payload)));
+                        self.file(seq, payload);
                     }
                 }
             }
@@ -244,32 +264,49 @@ impl Batch {
         Ok(())
     }
 
+    fn file(&mut self, seq: u64, payload: &Arc<[u8]>) {
+        self.payload_bytes += payload.len();
+        self.full.extend(self.packing.push(seq, payload));
+    }
+
+    /// Packs that have become full since this was asked last.
+    pub(crate) fn full(&mut self) -> impl Iterator<Item = Unsealed> {
+        self.full.drain(..)
+    }
+
+    /// Takes snapshots along.
+    pub(crate) fn keep(&mut self, snapshots: Vec<Snapshot>) {
+        self.snapshots = snapshots;
+    }
+
     /// Takes payloads out in the same transaction, and keeps residues of some.
     pub(crate) fn remove(&mut self, removal: Removal, residues: Vec<(u64, Vec<u8>)>) {
         self.removal = Some(removal);
         self.residues = residues;
     }
 
-    /// The commit, and the replies to send once it is durable.
-    pub(crate) fn finish(self) -> (Commit, Replies) {
+    /// The last pack, which is not full, and everything else.
+    pub(crate) fn finish(self) -> (Option<Unsealed>, Closed) {
         let commit = Commit {
-            first: self.head.seq + 1,
+            first: self.first,
             last: self.next_seq - 1,
             at: self.at,
-            block: if self.block.is_empty() {
-                Vec::new()
-            } else {
-                self.block.finish(&self.head.block)
-            },
+            block: Vec::new(),
             sessions: self.touched.into_iter().collect(),
             opened: self.opened,
             forks: self.forks,
-            payloads: self.payloads,
+            payloads: Default::default(),
             losses: self.losses,
             removal: self.removal,
             residues: self.residues,
-            snapshots: Vec::new(),
+            snapshots: self.snapshots,
         };
-        (commit, self.replies)
+        let block = (!self.block.is_empty()).then_some(self.block);
+        (self.packing.finish(), Closed { commit, block, replies: self.replies })
+    }
+
+    /// Those who wait.
+    pub(crate) fn into_replies(self) -> Replies {
+        self.replies
     }
 }

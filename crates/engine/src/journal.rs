@@ -102,7 +102,7 @@ impl Journal {
             options,
             messages,
             Arc::clone(&intake.waiting_bytes),
-            Arc::clone(&counters),
+            &counters,
             again,
             examining,
         );
@@ -243,7 +243,7 @@ impl Journal {
         Ok(self.store.session_key(session)?)
     }
 
-    /// Has `told` called behind every commit, on the writer's thread, which it must not keep waiting. Only
+    /// Has `told` called behind every commit, on the thread that commits, which it must not keep waiting. Only
     /// the first one who asks is told.
     pub fn on_commit(&self, told: impl Fn() + Send + Sync + 'static) {
         drop(self.counters.told.set(Box::new(told)));

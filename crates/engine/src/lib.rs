@@ -1,4 +1,4 @@
-//! The shell around the domain: one writer thread that decides and commits, readers that see what
+//! The shell around the domain: one writer thread that decides, others that commit, readers that see what
 //! is committed, and [`Journal`], the embedded API.
 
 mod clock;
@@ -15,6 +15,7 @@ mod copies;
 mod evidence;
 mod examine;
 mod intake;
+mod pipeline;
 mod retention;
 mod scrub;
 mod writer;

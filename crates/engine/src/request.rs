@@ -30,9 +30,8 @@ pub struct Done {
     pub again: bool,
 }
 
-/// Gets the answer, on the writer thread or on that which answers resent commands: it must not
-/// block. If it is dropped uncalled, the journal
-/// has failed and the command's outcome is unknown.
+/// Gets the answer, on one of the journal's own threads: it must not block. If it is dropped uncalled,
+/// the journal has failed and the command's outcome is unknown.
 pub type Callback = Box<dyn FnOnce(Result<Done, EngineError>) + Send>;
 
 impl Request {

@@ -1,24 +1,21 @@
 //! Writing: one commit, one transaction.
 
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 
-use lacuna_codec::{PackBuilder, block_hash};
+use lacuna_codec::block_hash;
 use lacuna_core::{Digest, SessionKey, SessionNo, Timestamp};
 use redb::WriteTransaction;
 
 use crate::forks::ForkRow;
-use crate::keys::Keys;
 use crate::ledger::Loss;
 use crate::open::{Head, Store, defensively};
+use crate::packing::{self, Packs};
 use crate::removal::Removal;
 use crate::snapshots::{self, Snapshot};
 use crate::steps::step_taken;
-use crate::tables::{CHUNKS, EVENTS, PAYLOADS, RESIDUES, SESSION_BLOCKS, SESSIONS};
+use crate::tables::{EVENTS, RESIDUES, SESSION_BLOCKS, SESSIONS};
 use crate::{StoreError, forks, ledger};
-
-/// Payloads up to this size share packs; larger ones are cut into chunks of it.
-const CHUNK: usize = (256 << 10) - (1 << 10);
 
 /// What one transaction writes.
 #[derive(Debug, Default)]
@@ -37,8 +34,8 @@ pub struct Commit {
     pub opened: Vec<(SessionKey, SessionNo)>,
     /// Those of them that are forks.
     pub forks: Vec<ForkRow>,
-    /// The payloads, by the seq of the event that records them, ascending.
-    pub payloads: Vec<(u64, Arc<[u8]>)>,
+    /// The payloads of the events.
+    pub payloads: Packs,
     /// The lossy commitments among the events.
     pub losses: Vec<Loss>,
     /// Payloads that go in the same transaction.
@@ -62,13 +59,12 @@ impl Store {
             commit.last,
             self.head().seq
         );
-        let mut leaves = self.leaves(commit.payloads.len())?;
-        let result = self.write(|write| {
+        self.write(|write| {
             if let Some(removal) = &commit.removal {
                 removal.apply(write)?;
             }
             write.open_table(EVENTS)?.insert(commit.first, commit.block.as_slice())?;
-            write_payloads(write, &commit.payloads, || leaves.take(), &self.ring.keys)?;
+            packing::put(write, &commit.payloads)?;
             ledger::put(write, &commit.losses)?;
             forks::put(write, &commit.forks)?;
             if !commit.residues.is_empty() {
@@ -88,9 +84,7 @@ impl Store {
                 }
             }
             snapshots::put(write, &commit.snapshots)
-        });
-        drop(leaves);
-        result?;
+        })?;
         if !commit.forks.is_empty() {
             self.forked.store(true, Ordering::Relaxed);
         }
@@ -136,56 +130,6 @@ impl Store {
         }
         StoreError::Indeterminate(error.to_string())
     }
-}
-
-/// Packs small payloads together and cuts large ones. Each pack is sealed with a key of its own; the
-/// chunks of one payload share one.
-fn write_payloads(
-    write: &WriteTransaction,
-    payloads: &[(u64, Arc<[u8]>)],
-    mut leaf: impl FnMut() -> u64,
-    keys: &Keys,
-) -> Result<(), StoreError> {
-    if payloads.is_empty() {
-        return Ok(());
-    }
-    let mut packs = write.open_table(PAYLOADS)?;
-    let mut put = |pack: PackBuilder, leaf| {
-        let (base, stored) = keys.seal(pack, leaf)?;
-        packs.insert(base, stored.as_slice())?;
-        Ok::<_, StoreError>(())
-    };
-    let mut pack = PackBuilder::default();
-    for (seq, payload) in payloads {
-        if payload.len() > CHUNK {
-            write_chunks(write, *seq, payload, leaf(), keys)?;
-            continue;
-        }
-        if pack.is_full_for(payload.len()) {
-            put(std::mem::take(&mut pack), leaf())?;
-        }
-        pack.push(*seq, payload);
-    }
-    if !pack.is_empty() {
-        put(pack, leaf())?;
-    }
-    Ok(())
-}
-
-fn write_chunks(
-    write: &WriteTransaction,
-    seq: u64,
-    payload: &[u8],
-    leaf: u64,
-    keys: &Keys,
-) -> Result<(), StoreError> {
-    let mut chunks = write.open_table(CHUNKS)?;
-    for (part, chunk) in (0_u32..).zip(payload.chunks(CHUNK)) {
-        let mut pack = PackBuilder::default();
-        pack.push(seq, chunk);
-        chunks.insert((seq, part), keys.seal(pack, leaf)?.1.as_slice())?;
-    }
-    Ok(())
 }
 
 impl Default for Head {

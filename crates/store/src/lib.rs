@@ -17,6 +17,7 @@ mod forks;
 mod leaves;
 mod ledger;
 mod open;
+mod packing;
 mod removal;
 
 mod payloads;
@@ -39,6 +40,7 @@ pub use forks::ForkRow;
 pub use keys::{Key, KeyTree, Keys, MemoryKeys, Node, random};
 pub use ledger::Loss;
 pub use open::{Head, Store, StoreOptions, guarding};
+pub use packing::{Packing, Packs, Unsealed};
 pub use payloads::{PayloadReader, Stored};
 pub use removal::{KeysDestroyed, Removal};
 pub use scrub::replace;

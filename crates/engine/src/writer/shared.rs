@@ -9,7 +9,6 @@ use lacuna_store::StoreError;
 
 use super::Writer;
 use crate::Request;
-use crate::batch::Batch;
 use crate::examine::Examined;
 use crate::questions::damage_report;
 
@@ -73,7 +72,6 @@ impl Writer {
         key: &SessionKey,
         lost: &[SpanId],
         copies: Option<HashMap<SpanId, CopyEvidence>>,
-        batch: &mut Batch,
     ) -> Result<(), StoreError> {
         if lost.is_empty() || !self.store.has_forks() {
             return Ok(());
@@ -92,7 +90,7 @@ impl Writer {
             let request = damage_report(&relative, spans);
             let examined = copies.clone().map(Examined::Copies);
             // A session that cannot be read finds its loss out by itself.
-            if let Err(error) = self.decide(&relative, &request, examined, batch)? {
+            if let Err(error) = self.decide(&relative, &request, examined)? {
                 tracing::warn!(session = %relative, %error, "a shared loss was not recorded here");
             }
         }

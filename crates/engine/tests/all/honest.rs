@@ -11,7 +11,7 @@ use lacuna_engine::{Done, EngineError, Journal, Options, Request};
 use lacuna_store::Keys;
 use redb::{Database, ReadableTable as _, TableDefinition};
 
-use crate::rig::{Rig, ids, key, open, principal, request, span};
+use crate::rig::{Rig, append, ids, key, open, principal, prune, request, span};
 
 pub(crate) type Answer = Result<Done, EngineError>;
 
@@ -95,7 +95,8 @@ pub(crate) fn submit(rig: &Rig, request: Request, answers: &SyncSender<Answer>) 
 pub(crate) struct Held(SyncSender<()>);
 
 impl Held {
-    /// Another session's append whose answer does not return.
+    /// An answer to another session that does not return, so that nothing more is committed; and a prune
+    /// there that rests on what cannot be committed, so that the writer waits for it.
     pub(crate) fn up(rig: &Rig) -> Self {
         let session = format!("held-{}", rig.journal.head().seq);
         let (entered, inside) = sync_channel(1);
@@ -107,6 +108,14 @@ impl Held {
         rig.journal.submit(request(&session, None, open()), callback).unwrap();
         let done = inside.recv().unwrap();
         assert!(done.is_ok());
+        for command in [append(&[("x", "words")]), prune(&["x"], false)] {
+            let callback = Box::new(|answer: Answer| assert!(answer.is_ok()));
+            rig.journal.submit(request(&session, None, command), callback).unwrap();
+        }
+        // It has taken the prune: whatever comes now is behind it.
+        while rig.journal.stats().unwrap().waiting > 0 {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
         Self(release)
     }
 

@@ -1,6 +1,7 @@
 //! Copies: equal to the original, never over another journal, also while the original is written.
 
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
 
 use lacuna_core::Digest;
 use lacuna_store::{Store, StoreError, StoreOptions, Stored};
@@ -54,10 +55,12 @@ fn a_copy_goes_on_where_the_original_was() {
     let (a, _) = ordinary(&mut journal);
     journal.store.backup(target.path(), |_| {}).unwrap();
     // What comes later is not in the copy, and the copy takes the same next commit.
-    let commit = journal.prepare(vec![span(a, "a9", b"later")]);
+    let mut commit = journal.prepare(vec![span(a, "a9", b"later")]);
     journal.store.append(&commit).unwrap();
     let copied = reopen(target.path());
     assert_eq!(copied.head().seq, 12);
+    // Sealed with its own keys.
+    commit.payloads = copied.pack(&[(13, Arc::from(&b"later"[..]))]).unwrap();
     copied.append(&commit).unwrap();
     assert_eq!(copied.head(), journal.store.head());
     let read = copied.payloads().unwrap().read(13, &Digest::of(b"later"), 5).unwrap();

@@ -108,14 +108,28 @@ impl Journal {
 
     /// Makes a commit of these events, without writing it.
     pub(crate) fn prepare(&mut self, drafts: Vec<Draft>) -> Commit {
-        self.prepare_on(self.store.head(), drafts)
+        let (mut commit, payloads) = self.draw(self.store.head(), drafts);
+        commit.payloads = self.store.pack(&payloads).unwrap();
+        commit
     }
 
-    /// Makes a commit of these events that follows this head, of whichever store.
-    pub(crate) fn prepare_on(&mut self, head: Head, drafts: Vec<Draft>) -> Commit {
+    /// Makes a commit of these events for another store.
+    pub(crate) fn prepare_on(&mut self, store: &Store, drafts: Vec<Draft>) -> Commit {
+        let (mut commit, payloads) = self.draw(store.head(), drafts);
+        commit.payloads = store.pack(&payloads).unwrap();
+        commit
+    }
+
+    /// All of a commit behind this head but its payloads, and these.
+    pub(crate) fn draw(
+        &mut self,
+        head: Head,
+        drafts: Vec<Draft>,
+    ) -> (Commit, Vec<(u64, Arc<[u8]>)>) {
         let mut block = BlockBuilder::default();
         let mut touched: HashMap<SessionNo, u64> = HashMap::new();
         let mut commit = Commit { first: head.seq + 1, last: head.seq, ..Commit::default() };
+        let mut payloads: Vec<(u64, Arc<[u8]>)> = Vec::new();
         for (session, event, payload) in drafts {
             commit.last += 1;
             let seq = commit.last;
@@ -150,12 +164,12 @@ impl Journal {
                     self.states.insert(session, state);
                 }
             }
-            commit.payloads.extend(payload.map(|payload| (seq, Arc::from(payload))));
+            payloads.extend(payload.map(|payload| (seq, Arc::from(payload))));
             self.events.push(recorded);
         }
         commit.sessions = touched.into_iter().collect();
         commit.block = block.finish(&head.block);
-        commit
+        (commit, payloads)
     }
 
     /// Commits these events; gives the seq of the first.

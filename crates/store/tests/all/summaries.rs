@@ -303,7 +303,7 @@ fn a_journal_with_summaries_of_version_1_opens_loads_and_verifies() {
         at: recorded.at,
         block: block(recorded.seq, &head.block, &stored),
         sessions: vec![(session, recorded.version)],
-        payloads: vec![(recorded.seq, Arc::from(&b"summary"[..]))],
+        payloads: journal.store.pack(&[(recorded.seq, Arc::from(&b"summary"[..]))]).unwrap(),
         ..Commit::default()
     };
     journal.store.append(&commit).unwrap();

@@ -130,7 +130,7 @@ fn what_is_committed_meanwhile_is_no_fault() {
 fn append(store: &lacuna_store::Store, writer: &mut Journal, n: u64) -> SessionNo {
     let session = SessionNo(store.head().seq + 1);
     let drafts = vec![opened(&format!("n{n}")), span(session, "s", &noise(n, 100))];
-    let commit = writer.prepare_on(store.head(), drafts);
+    let commit = writer.prepare_on(store, drafts);
     store.append(&commit).unwrap();
     session
 }

@@ -45,7 +45,8 @@ fn a_walk_beside_a_writer_misses_nothing() {
         (0..COMMITS)
             .map(|n| {
                 let drafts = vec![span(session, &format!("s{n}"), b"x"); 3];
-                let commit = journal.prepare_on(head, drafts);
+                let (mut commit, payloads) = journal.draw(head, drafts);
+                commit.payloads = journal.store.pack(&payloads).unwrap();
                 head.seq = commit.last;
                 head.block = lacuna_codec::block_hash(&commit.block);
                 commit

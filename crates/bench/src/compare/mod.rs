@@ -1,0 +1,168 @@
+//! The same work against Lacuna and against what people use instead, in turn.
+
+pub(crate) mod embedded;
+mod nats;
+mod postgresql;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::Failure;
+use crate::machine::Machine;
+use crate::report::{Report, Row, progress};
+use crate::sample::Sample;
+use crate::timing::Load;
+use embedded::System;
+use nats::Job;
+use postgresql::Server;
+
+/// How to compare.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Compare {
+    /// Shorter, and only at the loads at which systems are at their best: under a minute
+    #[arg(long)]
+    quick: bool,
+    /// Only works and systems whose name has this in it, as in one-per-request/lacuna
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// Write the report here, as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// The broker's program
+    #[arg(long, env = "LACUNA_NATS_SERVER", default_value = "nats-server")]
+    nats_server: PathBuf,
+}
+
+/// How often everything is measured, for how long, at which numbers of requests in flight.
+struct Plan {
+    rounds: usize,
+    warm_up: Duration,
+    time: Duration,
+    single: &'static [usize],
+    many: &'static [usize],
+    groups: &'static [usize],
+}
+
+impl Plan {
+    fn new(quick: bool) -> Self {
+        if quick {
+            return Self {
+                rounds: 1,
+                warm_up: Duration::from_millis(300),
+                time: Duration::from_millis(1_200),
+                single: &[256, 1_024],
+                many: &[16, 64],
+                groups: &[256],
+            };
+        }
+        Self {
+            rounds: 3,
+            warm_up: Duration::from_millis(500),
+            time: Duration::from_secs(3),
+            single: &[1, 64, 256, 1_024],
+            many: &[1, 4, 16, 64],
+            groups: &[1, 64, 256, 1_024],
+        }
+    }
+
+    fn load(&self, in_flight: usize) -> Load {
+        Load { in_flight, warm_up: self.warm_up, time: self.time }
+    }
+}
+
+const SINGLE: &str = "one-per-request";
+const MANY: &str = "64-per-request";
+
+/// Systems behind a connection.
+const SERVERS: [&str; 6] =
+    ["lacuna", "lacuna-with-feed", "jetstream-always", "jetstream-shipped", "postgresql", "echo"];
+
+/// Compares, and prints.
+pub(crate) async fn run(args: &Compare) -> Result<(), Failure> {
+    let plan = Plan::new(args.quick);
+    let mut report = Report::new(Machine::measure(&std::env::temp_dir())?);
+    let sample = Arc::new(Sample::read(1_024)?);
+    let programs = Server::programs();
+    if programs.is_none() {
+        report.skip("postgresql", "it is not installed (apt-get install postgresql)");
+    }
+    let broker = std::process::Command::new(&args.nats_server).arg("--version").output();
+    if let Err(error) = &broker {
+        let why = format!("{}: {error} (--nats-server)", args.nats_server.display());
+        report.skip("everything over NATS", &why);
+    }
+    let wanted = |work: &str, system: &str| {
+        let name = format!("{work}/{system}");
+        args.only.as_ref().is_none_or(|only| name.contains(only.as_str()))
+    };
+    for round in 1..=plan.rounds {
+        progress(&format!("round {round} of {}", plan.rounds));
+        for (work, many) in [(SINGLE, false), (MANY, true)] {
+            for &in_flight in if many { plan.many } else { plan.single } {
+                for system in SERVERS.into_iter().filter(|system| wanted(work, system)) {
+                    if system == "postgresql" && programs.is_none()
+                        || system != "postgresql" && broker.is_err()
+                    {
+                        continue;
+                    }
+                    if system == "echo" && many {
+                        continue;
+                    }
+                    let load = plan.load(in_flight);
+                    let program = args.nats_server.as_path();
+                    let job = Job { work, many, load, sample: &sample, program };
+                    report.add(server(system, &job, programs.as_deref()).await?);
+                }
+            }
+        }
+        for &group in plan.groups {
+            for system in [System::Lacuna, System::SqliteFull, System::RawAppend] {
+                if !wanted(&format!("embedded-{group}"), system.name()) {
+                    continue;
+                }
+                report.add(embedded::measure(system, group, 1, &plan.load(group))?);
+                if system == System::Lacuna {
+                    report.add(embedded::measure(system, group, 4, &plan.load(group))?);
+                }
+            }
+        }
+    }
+    report.settle();
+    ratios(&mut report);
+    report.finish(args.json.as_deref())
+}
+
+async fn server(system: &str, job: &Job<'_>, programs: Option<&Path>) -> Result<Row, Failure> {
+    match (system, programs) {
+        ("lacuna", _) => nats::lacuna(job, false).await,
+        ("lacuna-with-feed", _) => nats::lacuna(job, true).await,
+        ("jetstream-always", _) => nats::jetstream(job, Some("always")).await,
+        ("jetstream-shipped", _) => nats::jetstream(job, None).await,
+        ("postgresql", Some(programs)) => postgresql::measure(job, programs).await,
+        _ => nats::echo(job).await,
+    }
+}
+
+/// Each system at its best against Lacuna at its best.
+fn ratios(report: &mut Report) {
+    for work in [SINGLE, MANY] {
+        let ours = report.best(work, "lacuna");
+        for system in SERVERS.into_iter().filter(|system| *system != "lacuna") {
+            let theirs = report.best(work, system);
+            report.ratio(&format!("{work} lacuna/{system}"), ours, theirs);
+        }
+    }
+    // A request with many rows is one transaction to PostgreSQL; one row in a transaction is what its users have.
+    let ours = report.best(MANY, "lacuna");
+    let theirs = report.best(SINGLE, "postgresql");
+    report.ratio(&format!("{MANY} lacuna/postgresql, one row per transaction"), ours, theirs);
+    for group in [1, 64, 256, 1_024] {
+        let work = format!("embedded-{group}");
+        let ours = report.best(&work, "lacuna");
+        for system in [System::SqliteFull, System::RawAppend] {
+            let theirs = report.best(&work, system.name());
+            report.ratio(&format!("{work} lacuna/{}", system.name()), ours, theirs);
+        }
+    }
+}
