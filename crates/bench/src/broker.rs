@@ -19,6 +19,12 @@ pub(crate) struct Broker {
 impl Broker {
     /// Starts one, with this `sync_interval` for JetStream or the one it ships with.
     pub(crate) fn start(program: &Path, sync_interval: Option<&str>) -> Result<Self, Failure> {
+        // A port that was free may be taken a moment later.
+        let again = |_| Self::start_once(program, sync_interval);
+        Self::start_once(program, sync_interval).or_else(again).or_else(again)
+    }
+
+    fn start_once(program: &Path, sync_interval: Option<&str>) -> Result<Self, Failure> {
         let folder = tempfile::tempdir()?;
         let port = free_port()?;
         let sync = sync_interval.map(|s| format!("sync_interval: {s}\n")).unwrap_or_default();
@@ -37,10 +43,10 @@ impl Broker {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| format!("{}: {error}", program.display()))?;
-        let broker = Self { child, port, folder };
+        let mut broker = Self { child, port, folder };
         let until = Instant::now() + Duration::from_secs(10);
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            if Instant::now() > until {
+            if Instant::now() > until || broker.child.try_wait()?.is_some() {
                 return Err("the broker does not answer".into());
             }
             std::thread::sleep(Duration::from_millis(20));

@@ -42,7 +42,15 @@ pub(crate) fn start(url: &str, journal: &Path, feed: bool) -> Result<Running, Fa
 }
 
 /// In the child: serves until told to end.
-pub(crate) async fn run(args: Daemon) -> Result<(), Failure> {
+pub(crate) fn run(args: Daemon) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(lacuna_nats::worker_threads())
+        .enable_all()
+        .build()?;
+    runtime.block_on(runtime.spawn(serve(args)))?
+}
+
+async fn serve(args: Daemon) -> Result<(), Failure> {
     let journal = Arc::new(Journal::open(&args.journal, Options::default())?);
     let client = lacuna_nats::connect(&Access::new(&args.url, "lacuna")).await?;
     let service = Service::new(Arc::clone(&journal), Settings::default());

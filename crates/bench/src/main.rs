@@ -16,6 +16,8 @@ mod window;
 mod compare;
 mod contract;
 mod feed;
+mod fill;
+mod grow;
 mod past;
 mod retention;
 mod search;
@@ -23,6 +25,10 @@ mod search;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+
+/// As in the daemon.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -37,6 +43,8 @@ struct Args {
 enum Command {
     /// The same work against Lacuna, JetStream, PostgreSQL, SQLite and a plain file, in one run
     Compare(compare::Compare),
+    /// The same measures on journals of ten thousand to ten million events, and of ten to 100,000 sessions
+    Grow(grow::Grow),
     /// Extract identifiers from text, and check a summary of 100 claims over 200 spans of 4 KiB
     Contract {
         /// Extract from the text files of this folder too
@@ -90,10 +98,13 @@ enum Command {
         url: String,
     },
     #[command(hide = true)]
+    Step(grow::child::Step),
+    #[command(hide = true)]
     Embedded(compare::embedded::Embedded),
 }
 
-#[tokio::main]
+// One thread drives: what it costs is taken from the two cores that are measured.
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Failure> {
     match Args::parse().command {
         Command::Compare(args) => compare::run(&args).await,
@@ -104,8 +115,10 @@ async fn main() -> Result<(), Failure> {
         }
         Command::Feed { spans, nats_server } => feed::run(spans.max(1_000), &nats_server).await,
         Command::Retention { spans, lie } => retention::run(spans.max(10_000), lie),
-        Command::Daemon(args) => daemon::run(args).await,
+        Command::Daemon(args) => tokio::task::spawn_blocking(|| daemon::run(args)).await?,
         Command::Echo { url } => daemon::echo(&url).await,
+        Command::Grow(args) => grow::run(&args),
+        Command::Step(args) => grow::child::run(&args),
         Command::Embedded(args) => compare::embedded::run(&args),
     }
 }

@@ -99,12 +99,6 @@ fn collect(path: &Path, all: &mut String) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The session that the span of this number goes to, and whether it is the session's first.
-pub(crate) fn session_of(number: u64) -> (u64, bool) {
-    let (round, within) = (number / (SIDE_BY_SIDE * SESSION), number % (SIDE_BY_SIDE * SESSION));
-    (round * SIDE_BY_SIDE + within % SIDE_BY_SIDE, within < SIDE_BY_SIDE)
-}
-
 /// A session's name in full.
 pub(crate) fn key(session: u64) -> Result<SessionKey, Failure> {
     Ok(SessionKey { tenant: "bench".parse()?, session: format!("s{session}").parse()? })

@@ -42,6 +42,17 @@ impl Digesting {
     }
 }
 
+/// The lower-case hex digits of 32 bytes.
+fn hex(bytes: &[u8; 32]) -> [u8; 64] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut out = [0; 64];
+    for (pair, byte) in out.chunks_exact_mut(2).zip(bytes) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 15)];
+    }
+    out
+}
+
 /// The value of one lower-case hex digit.
 pub(crate) fn hex_value(byte: u8) -> Option<u8> {
     match byte {
@@ -73,7 +84,7 @@ impl FromStr for Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(std::str::from_utf8(&hex(&self.0)).map_err(|_| fmt::Error)?)
     }
 }
 

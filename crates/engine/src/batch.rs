@@ -10,7 +10,6 @@ use lacuna_core::{
 };
 use lacuna_store::{Commit, ForkRow, Loss, Packing, Removal, Snapshot, StoreError, Unsealed};
 
-use crate::pipeline::Closed;
 use crate::{Callback, Done, EngineError};
 
 /// Answers to send once a commit is durable.
@@ -35,6 +34,17 @@ pub(crate) struct Batch {
     residues: Vec<(u64, Vec<u8>)>,
     snapshots: Vec<Snapshot>,
     replies: Replies,
+}
+
+/// A batch to which nothing more is added.
+pub(crate) struct Closed {
+    /// All of the commit but its block and its payloads.
+    pub(crate) commit: Commit,
+    /// Its events; none if it only answers.
+    pub(crate) block: Option<BlockBuilder>,
+    /// The payloads that have filled no pack.
+    pub(crate) last_pack: Option<Unsealed>,
+    pub(crate) replies: Replies,
 }
 
 /// Who caused events, and under which identity.
@@ -285,8 +295,8 @@ impl Batch {
         self.residues = residues;
     }
 
-    /// The last pack, which is not full, and everything else.
-    pub(crate) fn finish(self) -> (Option<Unsealed>, Closed) {
+    /// Adds nothing more.
+    pub(crate) fn finish(self) -> Closed {
         let commit = Commit {
             first: self.first,
             last: self.next_seq - 1,
@@ -302,7 +312,7 @@ impl Batch {
             snapshots: self.snapshots,
         };
         let block = (!self.block.is_empty()).then_some(self.block);
-        (self.packing.finish(), Closed { commit, block, replies: self.replies })
+        Closed { commit, block, last_pack: self.packing.finish(), replies: self.replies }
     }
 
     /// Those who wait.

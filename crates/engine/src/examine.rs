@@ -18,6 +18,7 @@ use lacuna_store::Store;
 
 use crate::copies::{Copies, is_outside};
 use crate::external::Stores;
+use crate::intake::{Intake, closed};
 use crate::reader::Reader;
 use crate::writer::Message;
 use crate::{Callback, EngineError, Request, evidence};
@@ -95,7 +96,7 @@ impl Examining {
         store: &Arc<Store>,
         stores: &Stores,
         reader: &Arc<Reader>,
-        inbox: &Sender<Message>,
+        intake: &Intake,
     ) -> (Self, Vec<Examination>) {
         let mut lanes = Vec::with_capacity(1 + OUTSIDE);
         let mut lane = || {
@@ -105,7 +106,7 @@ impl Examining {
                 stores: stores.clone(),
                 reader: Arc::clone(reader),
                 jobs,
-                inbox: inbox.clone(),
+                intake: intake.clone(),
             });
             sender
         };
@@ -142,7 +143,7 @@ pub(crate) struct Examination {
     stores: Stores,
     reader: Arc<Reader>,
     jobs: Receiver<Job>,
-    inbox: Sender<Message>,
+    intake: Intake,
 }
 
 impl Examination {
@@ -151,10 +152,8 @@ impl Examination {
             let examined = self.examine(&request);
             let message = Message::Examined(request, callback, examined);
             // A writer that has ended takes nothing any more.
-            if let Err(refused) = self.inbox.send(message)
-                && let Message::Examined(_, callback, _) = refused.into_inner()
-            {
-                callback(Err(EngineError::Unavailable("the journal is closed".into())));
+            if let Err(Message::Examined(_, callback, _)) = self.intake.send(message) {
+                callback(Err(closed()));
             }
         }
     }

@@ -32,8 +32,7 @@ pub struct Journal {
     pub(crate) store: Arc<Store>,
     pub(crate) stores: Stores,
     pub(crate) reader: Arc<Reader>,
-    pub(crate) inbox: Sender<Message>,
-    intake: Intake,
+    pub(crate) intake: Intake,
     pub(crate) counters: Arc<Counters>,
     pub(crate) clock: Clock,
     pub(crate) limits: Limits,
@@ -84,28 +83,16 @@ impl Journal {
     fn start_in(store: Store, mut options: Options, folder: Option<&Path>) -> Self {
         let notary = Notary::new(store.journal(), folder, options.signing_key.take());
         let store = Arc::new(store);
-        let (inbox, messages) = bounded(options.queue_commands);
         let counters = Arc::<Counters>::default();
-        let intake = Intake {
-            inbox: inbox.clone(),
-            waiting_bytes: Arc::default(),
-            queue_bytes: options.queue_bytes,
-        };
+        let intake = Intake::new(options.queue_commands, options.queue_bytes);
         let reader = Arc::new(Reader::new(Arc::clone(&store), options.cached_spans / 2));
         let clock = Arc::clone(&options.clock);
         let (limits, run_limit) = (options.limits.clone(), options.run_limit);
         let (stores, scrub) = (options.stores.opened(), options.scrub);
         let (again, answerer) = Again::new(Arc::clone(&store), stores.clone());
-        let (examining, lanes) = Examining::new(&store, &stores, &reader, &inbox);
-        let writer = Writer::new(
-            Arc::clone(&store),
-            options,
-            messages,
-            Arc::clone(&intake.waiting_bytes),
-            &counters,
-            again,
-            examining,
-        );
+        let (examining, lanes) = Examining::new(&store, &stores, &reader, &intake);
+        let writer =
+            Writer::new(Arc::clone(&store), options, intake.clone(), &counters, again, examining);
         let mut beside = vec![start("lacuna-again", move || answerer.run())];
         beside.extend(lanes.into_iter().map(|lane| start("lacuna-examine", move || lane.run())));
         let thread = start("lacuna-writer", move || writer.run());
@@ -113,7 +100,6 @@ impl Journal {
             store,
             stores,
             reader,
-            inbox,
             intake,
             counters,
             clock,
@@ -182,7 +168,14 @@ impl Journal {
     /// Sends a command. The callback gets the answer once it is durable; it runs on one of the
     /// journal's own threads. An error here means that nothing happened and nothing will.
     pub fn submit(&self, request: Request, callback: Callback) -> Result<(), EngineError> {
-        self.intake.submit(request, callback)
+        self.intake.submit(request, callback).map_err(|(error, _)| error)
+    }
+
+    /// The same for who wants to be told by the callback in any case, here and now where nothing will happen.
+    pub fn hand_in(&self, request: Request, callback: Callback) {
+        if let Err((error, callback)) = self.intake.submit(request, callback) {
+            callback(Err(error));
+        }
     }
 
     /// Sends a command and waits for its answer.
@@ -290,7 +283,7 @@ impl Journal {
             commits,
             commands,
             events,
-            waiting: self.inbox.len() as u64,
+            waiting: self.intake.waiting() as u64,
             cached_sessions: self.reader.cached() as u64,
             scrub: self.scrubbed.as_ref().map(|scrubbed| scrubbed.stats()),
         })
@@ -312,7 +305,7 @@ impl Journal {
         self.stores.close();
         drop(self.scrubbing.lock().take());
         // A writer that has failed takes no message; joining tells why.
-        drop(self.inbox.send(Message::Stop));
+        drop(self.intake.send(Message::Stop));
         let ended = thread.join();
         for thread in self.beside.lock().drain(..) {
             // They end with the writer, once they have answered what waits.

@@ -8,17 +8,16 @@ mod snapshots;
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crossbeam_channel::{Receiver, TryRecvError, select};
 use lacuna_core::{Command, Reply, SessionKey, SessionState, Tenant};
 use lacuna_store::{Anchors, Snapshot, Store, StoreError};
 
 use crate::again::{Again, Resent};
 use crate::batch::Batch;
 use crate::cache::{Cache, Holds};
+use crate::committer::{Committing, refuse};
 use crate::examine::{Examined, Examining, lane};
-use crate::pipeline::{Pipeline, ended, refuse};
+use crate::intake::{Awaited, Intake, closed};
 use crate::retention::removal::{Removed, Removing};
 use crate::stats::Counters;
 use crate::{Callback, Done, EngineError, Options, Request};
@@ -50,11 +49,10 @@ impl Holds for Staged {
 pub(crate) struct Writer {
     store: Arc<Store>,
     options: Options,
-    inbox: Receiver<Message>,
-    waiting_bytes: Arc<AtomicUsize>,
+    intake: Intake,
     /// What is decided and not on its way yet.
     batch: Batch,
-    pipeline: Pipeline,
+    committing: Committing,
     sessions: Cache<Staged>,
     /// Sessions that were thrown out of memory while events of theirs were on their way.
     left: HashSet<SessionKey>,
@@ -72,22 +70,20 @@ impl Writer {
     pub(crate) fn new(
         store: Arc<Store>,
         options: Options,
-        inbox: Receiver<Message>,
-        waiting_bytes: Arc<AtomicUsize>,
+        intake: Intake,
         counters: &Arc<Counters>,
         again: Again,
         examining: Examining,
     ) -> Self {
         let sessions = Cache::new(options.cached_spans);
         let head = store.head();
-        let pipeline = Pipeline::start(&store, counters);
+        let committing = Committing::start(&store, counters, &intake);
         Self {
             store,
             options,
-            inbox,
-            waiting_bytes,
+            intake,
             batch: Batch::after(head.seq, head.at),
-            pipeline,
+            committing,
             sessions,
             left: HashSet::new(),
             snapshots: Vec::new(),
@@ -102,58 +98,47 @@ impl Writer {
     /// everything that waits is answered `unavailable`, and the process should end.
     pub(crate) fn run(mut self) -> Result<(), StoreError> {
         let result = self.serve();
-        if let Err(error) = &result {
-            tracing::error!(%error, "the writer ends; what was not acknowledged may be lost");
-            let why = error.to_string();
-            refuse(self.batch.take().into_replies(), &why);
-            while let Ok(message) = self.inbox.try_recv() {
-                let unavailable = EngineError::Unavailable(why.clone());
-                match message {
-                    Message::Command(_, callback) | Message::Examined(_, callback, _) => {
-                        callback(Err(unavailable));
-                    }
-                    Message::Remove(_, answer) => answer(Err(unavailable)),
-                    Message::Stop => {}
+        let left = self.intake.end();
+        let why = result.as_ref().err().map(ToString::to_string);
+        if let Some(why) = &why {
+            tracing::error!(error = why, "the writer ends; what was not acknowledged may be lost");
+            refuse(self.batch.take().into_replies(), why);
+        }
+        let unavailable = || why.clone().map_or_else(closed, EngineError::Unavailable);
+        for message in left {
+            match message {
+                Message::Command(_, callback) | Message::Examined(_, callback, _) => {
+                    callback(Err(unavailable()));
                 }
+                Message::Remove(_, answer) => answer(Err(unavailable())),
+                Message::Stop => {}
             }
         }
         result
     }
 
     fn serve(&mut self) -> Result<(), StoreError> {
-        // Of what had arrived when nothing was on its way any more, how much to take along still.
-        let mut along = 0_usize;
+        let mut messages = Vec::new();
         loop {
-            let idle = self.pipeline.flying()? == 0;
-            if idle {
-                self.left.clear();
-            }
-            if self.is_full() || (idle && along == 0 && !self.batch.is_empty()) {
-                self.close_batch()?;
-                along = 0;
-                continue;
-            }
-            let message = match self.inbox.try_recv() {
-                Ok(message) => message,
-                Err(TryRecvError::Empty) if idle && !self.batch.is_empty() => {
-                    along = 0;
-                    continue;
+            let busy = self.committing.flying() > 0;
+            let awaited = if busy { Awaited::Many } else { Awaited::Message };
+            let landed = self.intake.wait(awaited, &mut messages);
+            self.committing.landed(landed)?;
+            let mut arrived = messages.drain(..);
+            while let Some(message) = arrived.next() {
+                if self.take(message)? {
+                    self.commit()?;
+                    self.await_examined(arrived)?;
+                    return self.rest();
                 }
-                Err(TryRecvError::Empty) => match self.wait()? {
-                    Some(message) => message,
-                    None => {
-                        along = self.inbox.len();
-                        continue;
-                    }
-                },
-                Err(TryRecvError::Disconnected) => Message::Stop,
-            };
-            let first = idle && self.batch.is_empty();
-            along = if first { self.inbox.len() } else { along.saturating_sub(1) };
-            if self.take(message)? {
-                self.commit()?;
-                self.await_examined()?;
-                return self.rest();
+                if self.is_full() {
+                    self.close_batch()?;
+                }
+            }
+            drop(arrived);
+            if self.committing.flying() == 0 {
+                self.left.clear();
+                self.close_batch()?;
             }
         }
     }
@@ -163,33 +148,23 @@ impl Writer {
             || self.batch.bytes() >= self.options.batch_bytes
     }
 
-    /// Waits for a message, or until a batch is done: then none.
-    fn wait(&mut self) -> Result<Option<Message>, StoreError> {
-        select! {
-            recv(self.inbox) -> message => Ok(Some(message.unwrap_or(Message::Stop))),
-            recv(self.pipeline.done()) -> done => {
-                self.pipeline.landed(done.unwrap_or_else(|_| Err(ended())))?;
-                Ok(None)
-            }
-        }
-    }
-
     /// Takes one message into the batch; says whether it is the last.
     fn take(&mut self, message: Message) -> Result<bool, StoreError> {
         match message {
             Message::Command(request, callback) => {
-                self.waiting_bytes.fetch_sub(request.size(), Ordering::Relaxed);
+                self.intake.begun(request.size());
                 self.handle(request, callback, None)?;
             }
             Message::Examined(request, callback, examined) => {
                 self.examined_apart -= 1;
-                self.waiting_bytes.fetch_sub(request.size(), Ordering::Relaxed);
+                self.intake.begun(request.size());
                 match examined {
                     Ok(examined) => self.handle(request, callback, Some(examined))?,
                     Err(error) => self.batch.reply(callback, Err(error)),
                 }
             }
             Message::Remove(removing, answer) => {
+                self.intake.begun(0);
                 // It rests on what is committed.
                 self.commit()?;
                 let removed = self.remove(*removing);
@@ -204,11 +179,19 @@ impl Writer {
         Ok(false)
     }
 
-    /// What is still being examined comes back and is answered before the writer ends.
-    fn await_examined(&mut self) -> Result<(), StoreError> {
-        while self.examined_apart > 0 {
-            let Ok(message) = self.inbox.recv() else { break };
+    /// What is still being examined comes back and is answered before the writer ends, as is what came
+    /// behind the order to end.
+    fn await_examined(&mut self, behind: impl Iterator<Item = Message>) -> Result<(), StoreError> {
+        for message in behind {
             self.take(message)?;
+        }
+        self.commit()?;
+        let mut messages = Vec::new();
+        while self.examined_apart > 0 {
+            self.intake.wait(Awaited::Message, &mut messages);
+            for message in messages.drain(..) {
+                self.take(message)?;
+            }
             self.commit()?;
         }
         Ok(())
@@ -243,7 +226,7 @@ impl Writer {
         {
             if self.batch.touches(session) || self.batch.forks() {
                 self.commit()?;
-            } else if self.pipeline.touches(session) || self.pipeline.forks() {
+            } else if self.committing.touches(session) || self.committing.forks() {
                 self.settle()?;
             }
         }
@@ -256,7 +239,7 @@ impl Writer {
         {
             let size = request.size();
             if self.examining.hand_in(lane, request, callback) {
-                self.waiting_bytes.fetch_add(size, Ordering::Relaxed);
+                self.intake.waits_again(size);
                 self.examined_apart += 1;
             }
             return Ok(());
@@ -296,13 +279,13 @@ impl Writer {
             let snapshots = self.due_snapshots();
             self.batch.keep(snapshots);
         }
-        self.pipeline.close(self.batch.take())?;
+        self.committing.close(self.batch.take())?;
         self.evict()
     }
 
     /// Waits until everything that is on its way is durable.
     fn settle(&mut self) -> Result<(), StoreError> {
-        self.pipeline.settle()?;
+        self.committing.settle()?;
         self.left.clear();
         Ok(())
     }

@@ -15,4 +15,4 @@ pub use bucket::{BucketStore, Buckets};
 pub use connect::{ConnectError, connect, connect_once};
 pub use feed::{Announcement, Announcer, FeedOptions, RelayHandle, relay};
 pub use publisher::{PublishError, Publisher};
-pub use service::{Bounds, Serving, serve};
+pub use service::{Bounds, Serving, serve, worker_threads};

@@ -4,11 +4,10 @@
 //! with an empty body, where the contract has both, and because it takes one subscription per
 //! endpoint, which would let an append overtake the prune that the same worker sent before it.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use lacuna_core::Timestamp;
-use lacuna_wire::{Group, JOURNAL_VERBS, SESSION_VERBS, Subject};
+use lacuna_wire::{Group, JOURNAL_VERBS, SESSION_VERBS, Subject, VerbSpec};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -22,11 +21,14 @@ pub(crate) struct Micro {
     journal: String,
     id: String,
     started: SystemTime,
-    endpoints: BTreeMap<String, Endpoint>,
+    /// In the order of their names.
+    endpoints: Vec<Endpoint>,
 }
 
-#[derive(Default, Clone)]
 struct Endpoint {
+    group: Group,
+    verb: &'static str,
+    name: String,
     subject: String,
     requests: u64,
     errors: u64,
@@ -49,11 +51,19 @@ struct Identity<'a> {
 impl Micro {
     pub(crate) fn new(journal: String, id: String) -> Self {
         let verbs = SESSION_VERBS.iter().chain(JOURNAL_VERBS);
-        let endpoints = verbs.map(|verb| {
-            let subject = Subject::verb_pattern(verb.group, verb.name);
-            (endpoint(verb.group, verb.name), Endpoint { subject, ..Endpoint::default() })
-        });
-        Self { journal, id, started: SystemTime::now(), endpoints: endpoints.collect() }
+        let endpoint = |verb: &VerbSpec| Endpoint {
+            group: verb.group,
+            verb: verb.name,
+            name: name(verb.group, verb.name),
+            subject: Subject::verb_pattern(verb.group, verb.name),
+            requests: 0,
+            errors: 0,
+            last_error: String::new(),
+            processing: Duration::ZERO,
+        };
+        let mut endpoints: Vec<Endpoint> = verbs.map(endpoint).collect();
+        endpoints.sort_by(|a, b| a.name.cmp(&b.name));
+        Self { journal, id, started: SystemTime::now(), endpoints }
     }
 
     /// The subjects on which the service answers about itself.
@@ -90,7 +100,8 @@ impl Micro {
         error: Option<&lacuna_wire::WireError>,
     ) {
         // Verbs that do not exist are answered, but a stranger's inventions get no row each.
-        let Some(endpoint) = self.endpoints.get_mut(&endpoint(group, verb)) else { return };
+        let asked = |endpoint: &&mut Endpoint| endpoint.group == group && endpoint.verb == verb;
+        let Some(endpoint) = self.endpoints.iter_mut().find(asked) else { return };
         endpoint.requests += 1;
         endpoint.processing += took;
         if let Some(error) = error {
@@ -112,9 +123,9 @@ impl Micro {
     }
 
     fn info(&self) -> Value {
-        let endpoints = self.endpoints.iter().map(|(name, endpoint)| {
+        let endpoints = self.endpoints.iter().map(|endpoint| {
             json!({
-                "name": name,
+                "name": endpoint.name,
                 "subject": endpoint.subject,
                 "queue_group": QUEUE,
                 "metadata": {},
@@ -128,10 +139,10 @@ impl Micro {
 
     fn stats(&self) -> Value {
         let nanos = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        let endpoints = self.endpoints.iter().map(|(name, endpoint)| {
+        let endpoints = self.endpoints.iter().map(|endpoint| {
             let total = nanos(endpoint.processing);
             json!({
-                "name": name,
+                "name": endpoint.name,
                 "subject": endpoint.subject,
                 "queue_group": QUEUE,
                 "num_requests": endpoint.requests,
@@ -150,7 +161,7 @@ impl Micro {
     }
 }
 
-fn endpoint(group: Group, verb: &str) -> String {
+fn name(group: Group, verb: &str) -> String {
     match group {
         Group::Session => format!("session-{verb}"),
         Group::Retention => format!("retention-{verb}"),

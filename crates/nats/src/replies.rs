@@ -8,19 +8,23 @@ use std::time::Instant;
 use async_nats::{Client, HeaderMap, Subject as NatsSubject};
 use lacuna_verbs::Answer;
 use lacuna_wire::{Code, Group, WireError};
-use tokio::sync::{Mutex, mpsc};
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
 
 use crate::micro::Micro;
 
 /// A reply from this size on is flushed before the next one is sent.
 const LARGE: usize = 64 << 10;
 
+/// Answers that are taken at once.
+const TOGETHER: usize = 256;
+
 /// An answer and where it goes.
 pub(crate) struct Outgoing {
     to: Option<NatsSubject>,
     answer: Answer,
     group: Group,
-    verb: String,
+    verb: &'static str,
     since: Instant,
 }
 
@@ -61,7 +65,7 @@ pub(crate) struct Pending {
     outbox: Outbox,
     to: Option<NatsSubject>,
     group: Group,
-    verb: String,
+    verb: &'static str,
     since: Instant,
     bytes: usize,
     answered: bool,
@@ -83,7 +87,7 @@ impl Outbox {
         &self,
         to: Option<NatsSubject>,
         group: Group,
-        verb: String,
+        verb: &'static str,
         bytes: usize,
     ) -> Pending {
         self.load.requests.fetch_add(1, Ordering::Relaxed);
@@ -104,9 +108,8 @@ impl Pending {
         load.request_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
         load.answer_bytes.fetch_add(answer.held, Ordering::Relaxed);
         let held = answer.held;
-        let verb = std::mem::take(&mut self.verb);
-        let outgoing =
-            Outgoing { to: self.to.take(), answer, group: self.group, verb, since: self.since };
+        let Self { group, verb, since, .. } = *self;
+        let outgoing = Outgoing { to: self.to.take(), answer, group, verb, since };
         if self.outbox.sender.send(outgoing).is_err() {
             // The sending task has ended: the daemon is stopping and nobody waits any more.
             self.outbox.load.requests.fetch_sub(1, Ordering::Relaxed);
@@ -133,40 +136,47 @@ pub(crate) async fn publish(
     load: Arc<Load>,
     micro: Arc<Mutex<Micro>>,
 ) {
-    while let Some(outgoing) = answers.recv().await {
-        let (held, encode) = (outgoing.answer.held, outgoing.answer.encode);
-        // One answer that cannot be encoded must not end all others.
-        let result = catch_unwind(AssertUnwindSafe(encode)).unwrap_or_else(|_| {
-            Err(WireError::new(Code::Unavailable, "the reply could not be made; see the log"))
-        });
-        let took = outgoing.since.elapsed();
-        micro.lock().await.count(outgoing.group, &outgoing.verb, took, result.as_ref().err());
-        if let Some(to) = outgoing.to {
-            let max = client.server_info().max_payload;
-            let result = match result {
-                Ok(body) if max > 0 && body.len() > max => Err(too_large(body.len(), max)),
-                other => other,
-            };
-            let sent = match result {
-                Ok(body) => client.publish(to, body.into()).await,
-                Err(error) => {
-                    // Headers count, too.
-                    let error = if max > 0 { error.within(max - max / 4) } else { error };
-                    let (headers, body) = (headers(&error), error.body());
-                    client.publish_with_headers(to, headers, body.into()).await
-                }
-            };
-            if held > LARGE {
-                // The client library bounds its backlog in messages, not in bytes.
-                drop(client.flush().await);
-            }
-            if let Err(error) = sent {
-                tracing::warn!(verb = outgoing.verb, %error, "a reply could not be sent");
-            }
+    let mut together = Vec::with_capacity(TOGETHER);
+    while answers.recv_many(&mut together, TOGETHER).await > 0 {
+        for outgoing in together.drain(..) {
+            send(&client, outgoing, &load, &micro).await;
         }
-        load.requests.fetch_sub(1, Ordering::Relaxed);
-        load.answer_bytes.fetch_sub(held, Ordering::Relaxed);
     }
+}
+
+async fn send(client: &Client, outgoing: Outgoing, load: &Load, micro: &Mutex<Micro>) {
+    let (held, encode) = (outgoing.answer.held, outgoing.answer.encode);
+    // One answer that cannot be encoded must not end all others.
+    let result = catch_unwind(AssertUnwindSafe(encode)).unwrap_or_else(|_| {
+        Err(WireError::new(Code::Unavailable, "the reply could not be made; see the log"))
+    });
+    let took = outgoing.since.elapsed();
+    micro.lock().count(outgoing.group, outgoing.verb, took, result.as_ref().err());
+    if let Some(to) = outgoing.to {
+        let max = client.max_payload();
+        let result = match result {
+            Ok(body) if body.len() > max => Err(too_large(body.len(), max)),
+            other => other,
+        };
+        let sent = match result {
+            Ok(body) => client.publish(to, body.into()).await,
+            Err(error) => {
+                // Headers count, too.
+                let error = error.within(max - max / 4);
+                let (headers, body) = (headers(&error), error.body());
+                client.publish_with_headers(to, headers, body.into()).await
+            }
+        };
+        if held > LARGE {
+            // The client library bounds its backlog in messages, not in bytes.
+            drop(client.flush().await);
+        }
+        if let Err(error) = sent {
+            tracing::warn!(verb = outgoing.verb, %error, "a reply could not be sent");
+        }
+    }
+    load.requests.fetch_sub(1, Ordering::Relaxed);
+    load.answer_bytes.fetch_sub(held, Ordering::Relaxed);
 }
 
 /// An answer that is an error.

@@ -7,8 +7,9 @@ use async_nats::{Client, Message, Subscriber};
 use futures_util::StreamExt as _;
 use futures_util::stream::SelectAll;
 use lacuna_verbs::{Call, Job, Service};
-use lacuna_wire::{Code, Group, Subject, WireError};
-use tokio::sync::{Mutex, Semaphore, oneshot};
+use lacuna_wire::{Code, Group, Subject, WireError, find};
+use parking_lot::Mutex;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::micro::{Micro, NAME, QUEUE};
@@ -16,7 +17,6 @@ use crate::replies::{Outbox, failure, publish};
 
 /// Room for the subject, headers and protocol around a reply's payload.
 const REPLY_MARGIN: usize = 1_024;
-const DEFAULT_MAX_PAYLOAD: usize = 1 << 20;
 /// How long announcing readiness may take once connected.
 const ROUND_TRIP: Duration = Duration::from_secs(10);
 
@@ -38,6 +38,12 @@ impl Default for Bounds {
     fn default() -> Self {
         Self { in_flight: 8_192, in_flight_bytes: 64 << 20, readers: 4 }
     }
+}
+
+/// How many threads the tasks that talk to the broker are best given: half the processors. The other half is
+/// the journal's; and tasks that share a thread pass messages on without waking anybody.
+pub fn worker_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2))
 }
 
 /// A service that is answering.
@@ -138,10 +144,7 @@ async fn in_force(client: &Client) -> Result<(), async_nats::Error> {
 
 /// The most bytes of one reply, or of anything else that is sent.
 pub(crate) fn max_reply(client: &Client) -> usize {
-    match client.server_info().max_payload {
-        0 => DEFAULT_MAX_PAYLOAD - REPLY_MARGIN,
-        max => max.saturating_sub(REPLY_MARGIN),
-    }
+    client.max_payload().saturating_sub(REPLY_MARGIN)
 }
 
 struct Intake {
@@ -195,7 +198,7 @@ impl Intake {
 
     async fn about(&self, message: Message) {
         let Some(reply) = message.reply.filter(may_be_answered) else { return };
-        let body = self.micro.lock().await.answer(&message.subject);
+        let body = self.micro.lock().answer(&message.subject);
         if let Err(error) = self.client.publish(reply, body.into()).await {
             tracing::warn!(%error, "a service answer could not be sent");
         }
@@ -217,7 +220,7 @@ impl Intake {
         let subject = match Subject::parse(&message.subject) {
             Ok(subject) => subject,
             Err(error) => {
-                let pending = outbox.pending(message.reply, Group::Session, String::new(), bytes);
+                let pending = outbox.pending(message.reply, Group::Session, "", bytes);
                 return pending.answer(failure(WireError::bad_request(error.to_string())));
             }
         };
@@ -230,7 +233,8 @@ impl Intake {
         // One request larger than the limit still passes when nothing else is in flight.
         let heavy = load.request_bytes() > 0 && load.request_bytes() + bytes > limit;
         let full = load.requests() >= self.bounds.in_flight || heavy;
-        let pending = outbox.pending(message.reply, group, subject.verb.clone(), bytes);
+        let verb = find(group, &subject.verb).map_or("", |verb| verb.name);
+        let pending = outbox.pending(message.reply, group, verb, bytes);
         if full {
             let message = "too many requests are in flight: try again in a moment";
             return pending.answer(failure(WireError::new(Code::Overloaded, message)));

@@ -17,7 +17,7 @@ use lacuna_wire::{WireError, fingerprint, parse};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::call::{Answer, Call, Responder, ready};
+use crate::call::{Answer, Call, Responder};
 use crate::error::wire_error;
 use crate::fit::{cut, encode, fitting};
 use crate::identity::stamp;
@@ -117,23 +117,15 @@ fn append(body: &[u8], key: &SessionKey, inner: &Inner) -> Result<Parsed, WireEr
 }
 
 fn submit(inner: &Inner, request: Request, key: SessionKey, max_reply: usize, respond: Responder) {
-    // The responder is needed on both ways: by the writer, and here if the writer takes nothing.
-    let shared = std::sync::Arc::new(parking_lot::Mutex::new(Some(respond)));
-    let for_writer = std::sync::Arc::clone(&shared);
     let journal = inner.journal.id().to_owned();
     let callback = Box::new(move |answer: Result<Done, EngineError>| {
-        let Some(respond) = for_writer.lock().take() else { return };
         let encode = Box::new(move || match answer {
             Ok(done) => reply(&done, &key, &journal, max_reply),
             Err(error) => Err(wire_error(error)),
         });
         respond(Answer { held: 0, encode });
     });
-    if let Err(error) = inner.journal.submit(request, callback)
-        && let Some(respond) = shared.lock().take()
-    {
-        respond(ready(Err(wire_error(error))));
-    }
+    inner.journal.hand_in(request, callback);
 }
 
 fn reply(done: &Done, key: &SessionKey, journal: &str, max: usize) -> Result<Vec<u8>, WireError> {

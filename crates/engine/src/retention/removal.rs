@@ -9,6 +9,7 @@ use lacuna_core::retention::{residue, standing};
 use lacuna_core::{Command, Due, SessionKey, SessionState, SpanId, SpanIndex};
 use lacuna_store::{Removal, Stored, step_taken};
 
+use crate::intake::closed;
 use crate::writer::Message;
 use crate::{Done, EngineError, Journal, Request};
 
@@ -179,8 +180,7 @@ impl Journal {
     pub(super) fn hand_over(&self, removing: Removing) -> Removed {
         let (sender, receiver) = bounded(1);
         let answer = Box::new(move |answer| drop(sender.send(answer)));
-        let closed = || EngineError::Unavailable("the journal is closed".into());
-        self.inbox.send(Message::Remove(Box::new(removing), answer)).map_err(|_| closed())?;
+        self.intake.send(Message::Remove(Box::new(removing), answer)).map_err(|_| closed())?;
         receiver
             .recv()
             .unwrap_or_else(|_| Err(EngineError::Unavailable("the writer has ended".into())))

@@ -146,7 +146,7 @@ impl Writer {
             }
             self.batch.file_payloads(&request.command, &decision.reply, first_seq)?;
             for full in self.batch.full() {
-                self.pipeline.seal(full);
+                self.committing.seal(full)?;
             }
         }
         Ok(Done { reply: decision.reply, again: false })

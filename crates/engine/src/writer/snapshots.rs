@@ -27,7 +27,7 @@ impl Writer {
     pub(super) fn evict(&mut self) -> Result<(), StoreError> {
         let mut waiting: usize = self.snapshots.iter().map(Snapshot::len).sum();
         for mut staged in self.sessions.shrink() {
-            if self.pipeline.touches(staged.state.number) {
+            if self.committing.touches(staged.state.number) {
                 self.left.insert(staged.state.key.clone());
             }
             let worth = staged.anchors.distance(&staged.state) >= SNAPSHOT_ON_LEAVING;

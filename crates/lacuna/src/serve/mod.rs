@@ -42,6 +42,7 @@ pub(crate) fn run(global: &Global, args: &Serve) -> Result<Exit, Failure> {
         tracing::warn!("{what}");
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(lacuna_nats::worker_threads())
         .enable_all()
         .build()
         .map_err(Failure::io("starting the runtime"))?;

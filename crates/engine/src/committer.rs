@@ -1,10 +1,10 @@
 //! Behind the writer: sealing and committing, each on a thread of its own, so that the writer decides what
-//! comes next while the disk is waited for.
+//! comes next while packs are compressed and the disk is waited for.
 //!
 //! ```text
-//!   writer             packs as they fill, then the closed batch
-//!     └─► sealer       compresses, encrypts, chains the block to the one before
-//!           └─► committer   one transaction; when it is durable, the replies (I6)
+//!   writer                 decides; hands packs on as they fill, then the closed batch
+//!     └─► sealer           compresses, encrypts, chains the block to the one before
+//!           └─► committer  one transaction; when it is durable, the replies (I6)
 //!                 └─► writer   is told, and closes the next batch
 //! ```
 //!
@@ -15,28 +15,20 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
-use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
-use lacuna_codec::{BlockBuilder, block_hash};
+use crossbeam_channel::{Receiver, Sender, bounded};
+use lacuna_codec::block_hash;
 use lacuna_core::SessionNo;
 use lacuna_store::{Commit, Packs, Store, StoreError, Unsealed};
 
 use crate::EngineError;
-use crate::batch::{Batch, Replies};
+use crate::batch::{Batch, Closed, Replies};
+use crate::intake::{Awaited, Intake};
 use crate::stats::Counters;
 
+/// Batches on their way at a time: one is written, another one waits for that.
+const BATCHES: usize = 2;
 /// Packs that may wait to be sealed.
 const PACKS: usize = 64;
-/// Batches on their way at a time.
-const BATCHES: usize = 2;
-
-/// A batch to which nothing more is added.
-pub(crate) struct Closed {
-    /// All of the commit but its block and its payloads.
-    pub(crate) commit: Commit,
-    /// Its events; none if it only answers.
-    pub(crate) block: Option<BlockBuilder>,
-    pub(crate) replies: Replies,
-}
 
 enum Work {
     Payloads(Unsealed),
@@ -57,89 +49,75 @@ struct Flying {
 }
 
 /// The writer's end of it.
-pub(crate) struct Pipeline {
-    /// Gone once it is told to end.
-    work: Option<Sender<Work>>,
-    done: Receiver<Result<(), StoreError>>,
+pub(crate) struct Committing {
+    intake: Intake,
     flying: VecDeque<Flying>,
+    /// Gone once the sealer, and with it the committer, is told to end.
+    work: Option<Sender<Work>>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Pipeline {
-    pub(crate) fn start(store: &Arc<Store>, counters: &Arc<Counters>) -> Self {
+impl Committing {
+    pub(crate) fn start(store: &Arc<Store>, counters: &Arc<Counters>, intake: &Intake) -> Self {
         let (work, works) = bounded(PACKS);
-        let (to_commit, commits) = bounded(1);
-        // At most one for each batch on its way.
-        let (finished, done) = unbounded();
-        let sealer = Sealer { store: Arc::clone(store), works, to_commit };
+        let (to_commit, commits) = bounded(BATCHES);
+        let sealer = Sealer { store: Arc::clone(store), works, to_commit, intake: intake.clone() };
         let committer = Committer {
             store: Arc::clone(store),
             counters: Arc::clone(counters),
             commits,
-            finished,
+            intake: intake.clone(),
         };
         let threads =
             vec![start("lacuna-seal", || sealer.run()), start("lacuna-commit", || committer.run())];
-        Self { work: Some(work), done, flying: VecDeque::new(), threads }
+        Self { intake: intake.clone(), flying: VecDeque::new(), work: Some(work), threads }
     }
 
     /// Has payloads of the batch in the making sealed.
-    pub(crate) fn seal(&self, unsealed: Unsealed) {
-        self.send(Work::Payloads(unsealed));
+    pub(crate) fn seal(&self, unsealed: Unsealed) -> Result<(), StoreError> {
+        self.hand_on(Work::Payloads(unsealed))
     }
 
     /// Sends a batch on its way. Waits while as many as may be are on theirs.
     pub(crate) fn close(&mut self, batch: Batch) -> Result<(), StoreError> {
         while self.flying.len() >= BATCHES {
-            self.wait_for_one()?;
+            self.wait_for_some()?;
         }
-        let (sessions, forks) = (batch.sessions(), batch.forks());
-        self.flying.push_back(Flying { sessions, forks });
-        let (last, closed) = batch.finish();
-        if let Some(last) = last {
-            self.seal(last);
+        self.flying.push_back(Flying { sessions: batch.sessions(), forks: batch.forks() });
+        self.hand_on(Work::Close(Box::new(batch.finish())))
+    }
+
+    fn hand_on(&self, work: Work) -> Result<(), StoreError> {
+        // The other end is gone only if it has panicked, and then it says so.
+        let sent = self.work.as_ref().is_some_and(|sender| sender.send(work).is_ok());
+        if sent { Ok(()) } else { Err(ended()) }
+    }
+
+    /// How many batches are on their way, as far as the writer was told.
+    pub(crate) fn flying(&self) -> usize {
+        self.flying.len()
+    }
+
+    /// Takes note of batches that are done.
+    pub(crate) fn landed(&mut self, done: Vec<Result<(), StoreError>>) -> Result<(), StoreError> {
+        for done in done {
+            self.flying.pop_front();
+            done?;
         }
-        self.send(Work::Close(Box::new(closed)));
         Ok(())
     }
 
-    fn send(&self, work: Work) {
-        if let Some(sender) = &self.work {
-            // A sealer that is gone has panicked: waiting for it, or joining it, says so.
-            drop(sender.send(work));
-        }
-    }
-
-    /// How many batches are on their way, as far as is known without waiting.
-    pub(crate) fn flying(&mut self) -> Result<usize, StoreError> {
-        while let Ok(done) = self.done.try_recv() {
-            self.landed(done)?;
-        }
-        Ok(self.flying.len())
-    }
-
-    /// Tells when a batch is done; give what it says to [`Pipeline::landed`].
-    pub(crate) fn done(&self) -> &Receiver<Result<(), StoreError>> {
-        &self.done
-    }
-
-    /// Takes note of a batch that is done.
-    pub(crate) fn landed(&mut self, done: Result<(), StoreError>) -> Result<(), StoreError> {
-        self.flying.pop_front();
-        done
-    }
-
-    /// Waits until everything that was sent is durable.
+    /// Waits until everything that was closed is durable.
     pub(crate) fn settle(&mut self) -> Result<(), StoreError> {
         while !self.flying.is_empty() {
-            self.wait_for_one()?;
+            self.wait_for_some()?;
         }
         Ok(())
     }
 
-    fn wait_for_one(&mut self) -> Result<(), StoreError> {
-        let done = self.done.recv().unwrap_or_else(|_| Err(ended()));
-        self.landed(done)
+    fn wait_for_some(&mut self) -> Result<(), StoreError> {
+        let landed = self.intake.wait(Awaited::Landing, &mut Vec::new());
+        self.landed(landed)
     }
 
     /// Whether a batch on its way has events of this session.
@@ -153,7 +131,7 @@ impl Pipeline {
     }
 }
 
-impl Drop for Pipeline {
+impl Drop for Committing {
     fn drop(&mut self) {
         drop(self.work.take());
         for thread in self.threads.drain(..) {
@@ -164,8 +142,7 @@ impl Drop for Pipeline {
     }
 }
 
-/// A thread behind the writer is gone, which only a panic explains.
-pub(crate) fn ended() -> StoreError {
+fn ended() -> StoreError {
     StoreError::Indeterminate("a thread behind the writer has ended".into())
 }
 
@@ -180,36 +157,42 @@ struct Sealer {
     store: Arc<Store>,
     works: Receiver<Work>,
     to_commit: Sender<Sealed>,
+    intake: Intake,
 }
 
 impl Sealer {
     fn run(self) {
+        let _gone = Gone(self.intake.clone());
         let mut chain = self.store.head().block;
         let mut packs = Ok(Packs::default());
         while let Ok(work) = self.works.recv() {
             let closed = match work {
                 Work::Payloads(unsealed) => {
-                    if let Ok(sealed) = &mut packs
-                        && let Err(error) = self.store.seal(unsealed, sealed)
-                    {
-                        packs = Err(error);
-                    }
+                    packs = packs.and_then(|packs| self.seal(unsealed, packs));
                     continue;
                 }
                 Work::Close(closed) => *closed,
             };
-            let Closed { mut commit, block, replies } = closed;
+            let Closed { commit, block, last_pack, replies } = closed;
             let packs = std::mem::replace(&mut packs, Ok(Packs::default()));
-            let commit = packs.map(|packs| {
-                let block = block?;
-                (commit.block, commit.payloads) = (block.finish(&chain), packs);
-                chain = block_hash(&commit.block);
-                Some(commit)
+            let packs = match last_pack {
+                Some(last) => packs.and_then(|packs| self.seal(last, packs)),
+                None => packs,
+            };
+            let commit = packs.map(|payloads| {
+                let block = block?.finish(&chain);
+                chain = block_hash(&block);
+                Some(Commit { block, payloads, ..commit })
             });
             if self.to_commit.send(Sealed { commit, replies }).is_err() {
                 return;
             }
         }
+    }
+
+    fn seal(&self, unsealed: Unsealed, mut packs: Packs) -> Result<Packs, StoreError> {
+        self.store.seal(unsealed, &mut packs)?;
+        Ok(packs)
     }
 }
 
@@ -217,11 +200,21 @@ struct Committer {
     store: Arc<Store>,
     counters: Arc<Counters>,
     commits: Receiver<Sealed>,
-    finished: Sender<Result<(), StoreError>>,
+    intake: Intake,
+}
+
+/// Tells the writer that nothing comes any more, should the thread panic.
+struct Gone(Intake);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        self.0.landed(Err(ended()));
+    }
 }
 
 impl Committer {
     fn run(self) {
+        let _gone = Gone(self.intake.clone());
         let mut failed: Option<String> = None;
         while let Ok(Sealed { commit, replies }) = self.commits.recv() {
             if let Some(why) = &failed {
@@ -235,9 +228,8 @@ impl Committer {
                 Ok(())
             });
             failed = done.as_ref().err().map(ToString::to_string);
-            // First, so that the next batch is sealed while this one is answered. A writer that has ended
-            // needs nothing any more.
-            drop(self.finished.send(done));
+            // First, so that the next batch is made ready while this one is answered.
+            self.intake.landed(done);
             match &failed {
                 None => replies.into_iter().for_each(|(callback, answer)| callback(answer)),
                 Some(why) => refuse(replies, why),

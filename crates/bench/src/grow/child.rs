@@ -1,0 +1,166 @@
+//! One journal of a certain size, in a process of its own.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use lacuna_core::{Command, SpanId};
+use lacuna_engine::{Journal, Options};
+use serde::{Deserialize, Serialize};
+
+use crate::Failure;
+use crate::child::{say, wait_for_end};
+use crate::fill::Filler;
+use crate::process::{Processes, disk_bytes};
+use crate::sample::{Sample, key, request};
+
+/// Spans of one timed stretch of appends, and how many stretches there are.
+const STRETCH: u64 = 30_000;
+const STRETCHES: usize = 7;
+/// Spans that are looked up.
+const LOOKED_UP: u64 = 400;
+/// Bytes of one span.
+pub(super) const SPAN_BYTES: usize = 1_024;
+/// Sessions behind those that fill the journal.
+const BESIDE: u64 = 10_000_000;
+
+/// What to do with the journal.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Step {
+    #[arg(long)]
+    journal: PathBuf,
+    #[arg(long, value_enum)]
+    step: What,
+    #[arg(long, default_value_t = 0)]
+    events: u64,
+    #[arg(long, default_value_t = 1)]
+    sessions: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum What {
+    /// Record the events, then more of them against the clock
+    Fill,
+    /// Open it, look at it, and go on appending until killed
+    Look,
+}
+
+/// What filling has shown.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Filled {
+    pub(super) seq: u64,
+    pub(super) fill_per_s: f64,
+    /// Of the appends behind it, the middle one of several stretches.
+    pub(super) append_per_s: f64,
+    pub(super) peak_mib: f64,
+    /// Of the folder, once closed.
+    pub(super) disk_ratio: f64,
+}
+
+/// What opening and looking has shown.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Looked {
+    pub(super) open_s: f64,
+    /// Memory when it has just been opened.
+    pub(super) idle_mib: f64,
+    pub(super) expand_p50_ms: f64,
+    pub(super) expand_p99_ms: f64,
+    pub(super) append_p50_ms: f64,
+    /// Memory with everything in use that was looked at.
+    pub(super) used_mib: f64,
+}
+
+/// In the child: does the step and prints what it has shown.
+pub(crate) fn run(args: &Step) -> Result<(), Failure> {
+    match args.step {
+        What::Fill => say(&serde_json::to_string(&fill(args)?)?),
+        What::Look => look(args)?,
+    }
+    Ok(())
+}
+
+fn fill(args: &Step) -> Result<Filled, Failure> {
+    let sample = Sample::read(SPAN_BYTES)?;
+    let journal = Journal::open(&args.journal, Options::default())?;
+    let mut filler = Filler::new(&journal, &sample, 0, args.sessions);
+    let (took, mut spans) = filler.record(args.events)?;
+    let fill_per_s = spans as f64 / took.as_secs_f64();
+    let mut rates = Vec::with_capacity(STRETCHES);
+    // Sessions of a usual length, so that only the journal's own size differs.
+    let mut beside = Filler::new(&journal, &sample, BESIDE, 1_000);
+    for _ in 0..STRETCHES {
+        let (took, more) = beside.record(STRETCH)?;
+        rates.push(more as f64 / took.as_secs_f64());
+        spans += more;
+    }
+    rates.sort_by(f64::total_cmp);
+    let peak_mib = Processes::of([std::process::id()]).peak_mib()?;
+    let seq = journal.close()?.seq;
+    drop(journal);
+    let disk = disk_bytes(&args.journal)?;
+    let disk_ratio = disk as f64 / (spans * SPAN_BYTES as u64) as f64;
+    Ok(Filled { seq, fill_per_s, append_per_s: rates[STRETCHES / 2], peak_mib, disk_ratio })
+}
+
+fn look(args: &Step) -> Result<(), Failure> {
+    let own = Processes::of([std::process::id()]);
+    let begun = Instant::now();
+    let journal = Journal::open(&args.journal, Options::default())?;
+    let open_s = begun.elapsed().as_secs_f64();
+    let idle_mib = own.resident_mib();
+    let each = (args.events / args.sessions).max(1);
+    forget(&args.journal)?;
+    let mut expanded = Vec::new();
+    for n in 0..LOOKED_UP.min(args.events) {
+        let at = n * 7_919_999 % args.events.max(1);
+        let session = key(at % args.sessions)?;
+        let span: SpanId = format!("s{}", 1 + at / args.sessions % each).parse()?;
+        // The state is there, as in a daemon that serves this session; the content is not.
+        journal.state(&session)?;
+        forget(&args.journal)?;
+        let begun = Instant::now();
+        let found = journal.expand(&session, &span, 0, u64::MAX)?;
+        expanded.push(begun.elapsed());
+        if found.content.is_none() {
+            return Err(format!("{session} {span} is not there").into());
+        }
+    }
+    let sample = Sample::read(SPAN_BYTES)?;
+    let mut appended = Vec::new();
+    for n in 0..200 {
+        let spans = vec![sample.span(n)];
+        let request = request(n % args.sessions, Command::Append { spans })?;
+        let begun = Instant::now();
+        journal.execute(request)?;
+        appended.push(begun.elapsed());
+    }
+    let looked = Looked {
+        open_s,
+        idle_mib,
+        expand_p50_ms: at(&mut expanded, 0.5),
+        expand_p99_ms: at(&mut expanded, 0.99),
+        append_p50_ms: at(&mut appended, 0.5),
+        used_mib: own.resident_mib(),
+    };
+    say(&serde_json::to_string(&looked)?);
+    // It is killed in the middle of what comes now.
+    std::thread::spawn(wait_for_end);
+    let mut filler =
+        Filler::new(&journal, &sample, 2 * BESIDE + looked.open_s.to_bits() % BESIDE, 50);
+    loop {
+        filler.record(STRETCH)?;
+    }
+}
+
+/// Throws the journal's file out of the system's memory.
+fn forget(journal: &Path) -> Result<(), Failure> {
+    let file = File::open(journal.join("journal.redb"))?;
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
+    Ok(())
+}
+
+fn at(times: &mut [Duration], share: f64) -> f64 {
+    times.sort_unstable();
+    let last = times.len().saturating_sub(1);
+    times.get((last as f64 * share) as usize).map_or(f64::NAN, |t| t.as_secs_f64() * 1e3)
+}
