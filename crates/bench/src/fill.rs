@@ -8,7 +8,7 @@ use lacuna_core::Command;
 use lacuna_engine::{Done, EngineError, Journal};
 
 use crate::Failure;
-use crate::sample::{Sample, open, request, send};
+use crate::sample::{Sample, open, request};
 
 /// Spans of one append, and appends on their way at a time.
 const GROUP: u64 = 64;
@@ -37,7 +37,7 @@ impl<'a> Filler<'a> {
     /// durable, with how long it took and how many they were.
     pub(crate) fn record(&mut self, spans: u64) -> Result<(Duration, u64), Failure> {
         let begun = Instant::now();
-        let group = GROUP.min(spans.div_ceil(self.sessions)).max(1);
+        let group = group(spans, self.sessions);
         let mut left = spans;
         while left > 0 {
             let session = self.base + self.turn % self.sessions;
@@ -71,12 +71,13 @@ impl<'a> Filler<'a> {
     }
 }
 
-/// Opens sessions without anything in them but one span each.
-pub(crate) fn open_all(journal: &Journal, sample: &Sample, sessions: u64) -> Result<(), Failure> {
-    Filler::new(journal, sample, 0, sessions).record(sessions).map(drop)
+/// Spans of one append, where so many go to so many sessions.
+fn group(spans: u64, sessions: u64) -> u64 {
+    GROUP.min(spans.div_ceil(sessions)).max(1)
 }
 
-/// Opens one session.
-pub(crate) fn open_one(journal: &Journal, session: u64) -> Result<(), Failure> {
-    send(journal, session, open())
+/// How many spans each of the sessions has at least.
+pub(crate) fn at_least(spans: u64, sessions: u64) -> u64 {
+    let group = group(spans, sessions);
+    spans / group / sessions * group
 }

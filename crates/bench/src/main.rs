@@ -18,6 +18,7 @@ mod contract;
 mod feed;
 mod fill;
 mod grow;
+mod own;
 mod past;
 mod retention;
 mod search;
@@ -43,6 +44,8 @@ struct Args {
 enum Command {
     /// The same work against Lacuna, JetStream, PostgreSQL, SQLite and a plain file, in one run
     Compare(compare::Compare),
+    /// Prunes, expands, windows, replay and verify, beside an echo over the same broker
+    Own(own::Own),
     /// The same measures on journals of ten thousand to ten million events, and of ten to 100,000 sessions
     Grow(grow::Grow),
     /// Extract identifiers from text, and check a summary of 100 claims over 200 spans of 4 KiB
@@ -117,6 +120,7 @@ async fn main() -> Result<(), Failure> {
         Command::Retention { spans, lie } => retention::run(spans.max(10_000), lie),
         Command::Daemon(args) => tokio::task::spawn_blocking(|| daemon::run(args)).await?,
         Command::Echo { url } => daemon::echo(&url).await,
+        Command::Own(args) => own::run(&args).await,
         Command::Grow(args) => grow::run(&args),
         Command::Step(args) => grow::child::run(&args),
         Command::Embedded(args) => compare::embedded::run(&args),

@@ -27,7 +27,7 @@ pub use checkpoint::Checkpoint;
 pub use error::CodecError;
 pub use event::{NameSeeker, decode_event, encode_event, event_hash, peek_session, peek_version};
 pub use note::{NoteError, NoteSigner, NoteVerifier, Signature, SignedNote, Trust};
-pub use pack::{Pack, PackBuilder, PackHeader};
+pub use pack::{CompressedPack, Pack, PackBuilder, PackHeader};
 pub use registry::{KINDS, Kind};
 pub use seal::Seal;
 pub use snapshot::{SNAPSHOT_FORMAT, StoredSnapshot, decode_snapshot, encode_snapshot};

@@ -34,6 +34,8 @@ const ENCRYPTED: u8 = 2;
 const CHECK_CONTEXT: &str = "lacuna 2026-11 pack header check v1";
 const CHECK: usize = 8;
 const MAX_RAW: usize = 1 << 28;
+/// What stands around directory and payloads of an encrypted pack.
+const SEALED_AROUND: usize = 20 + 8 + NONCE + CHECK + TAG;
 
 /// Collects payloads for one pack.
 #[derive(Debug, Default)]
@@ -44,7 +46,8 @@ pub struct PackBuilder {
 }
 
 impl PackBuilder {
-    /// The raw size at which a pack is closed. One lookup decompresses at most one pack.
+    /// The raw size at which a pack is closed unless its content says otherwise. One lookup decompresses at
+    /// most one pack.
     pub const TARGET: usize = 64 << 10;
 
     /// Appends the payload of the event at `seq`. Seqs ascend.
@@ -58,9 +61,10 @@ impl PackBuilder {
         self.raw.extend_from_slice(payload);
     }
 
-    /// Whether another payload of this length should go into another pack.
-    pub fn is_full_for(&self, length: usize) -> bool {
-        let full = self.raw.len() + length > Self::TARGET;
+    /// Whether another payload of this length should go into another pack, where packs are closed at this
+    /// raw size.
+    pub fn is_full_for(&self, length: usize, target: usize) -> bool {
+        let full = self.raw.len() + length > target;
         !self.directory.is_empty() && (full || self.directory.len() == usize::from(u16::MAX))
     }
 
@@ -79,25 +83,48 @@ impl PackBuilder {
         (self.base, out)
     }
 
+    /// Bytes of the payloads.
+    pub fn raw_len(&self) -> usize {
+        self.raw.len()
+    }
+
+    /// Parts it behind the payload that ends last within so many raw bytes, but behind the first one in any
+    /// case. None if nothing is left for a second pack.
+    pub fn part(&mut self, raw: usize) -> Option<Self> {
+        let mut end = 0;
+        let ends = self.directory.iter().map(|(_, length)| {
+            end += *length as usize;
+            end
+        });
+        let stays = ends.take_while(|end| *end <= raw).count().max(1);
+        let (first, _) = *self.directory.get(stays)?;
+        let kept: usize = self.directory[..stays].iter().map(|(_, length)| *length as usize).sum();
+        let mut directory = self.directory.split_off(stays);
+        directory.iter_mut().for_each(|(delta, _)| *delta -= first);
+        Some(Self { base: self.base + u64::from(first), directory, raw: self.raw.split_off(kept) })
+    }
+
+    /// Puts another pack behind it, as before [`PackBuilder::part`].
+    pub fn joined(mut self, behind: Self) -> Self {
+        let first = u32::try_from(behind.base - self.base).expect("a pack spans one commit");
+        self.directory.extend(behind.directory.into_iter().map(|(delta, n)| (delta + first, n)));
+        self.raw.extend_from_slice(&behind.raw);
+        self
+    }
+
+    /// Compresses it, to see how large it becomes.
+    pub fn compress(self) -> CompressedPack {
+        let (flags, stored) = compress(&self.raw);
+        CompressedPack { pack: self, flags, stored }
+    }
+
     /// The seq of the first payload, and the stored value, encrypted.
     pub fn seal(self, seal: &Seal<'_>) -> (u64, Vec<u8>) {
-        let (flags, stored) = compress(&self.raw);
-        let mut out = self.header(SEALED, flags | ENCRYPTED, stored.len());
-        out.extend_from_slice(&seal.leaf.to_le_bytes());
-        out.extend_from_slice(&seal.nonce);
-        let at = out.len();
-        out.extend_from_slice(&[0; CHECK]);
-        self.append_directory(&mut out);
-        let check = check(&out[..at], &out[at + CHECK..]);
-        out[at..at + CHECK].copy_from_slice(&check);
-        let clear = out.len();
-        out.extend_from_slice(&stored);
-        encrypt(seal, &mut out, clear);
-        (self.base, out)
+        self.compress().seal(seal)
     }
 
     fn header(&self, magic: [u8; 4], flags: u8, stored: usize) -> Vec<u8> {
-        let around = 20 + 8 + NONCE + CHECK + 8 * self.directory.len() + TAG;
+        let around = SEALED_AROUND + 8 * self.directory.len();
         let mut out = Vec::with_capacity(around + stored);
         out.extend_from_slice(&magic);
         out.extend_from_slice(&[flags, 0]);
@@ -114,6 +141,44 @@ impl PackBuilder {
             out.extend_from_slice(&delta.to_le_bytes());
             out.extend_from_slice(&length.to_le_bytes());
         }
+    }
+}
+
+/// A pack whose payloads are compressed, and not encrypted yet.
+#[derive(Debug)]
+pub struct CompressedPack {
+    pack: PackBuilder,
+    flags: u8,
+    stored: Vec<u8>,
+}
+
+impl CompressedPack {
+    /// Bytes of the stored value, encrypted.
+    #[expect(clippy::len_without_is_empty, reason = "a header stands in the smallest of them")]
+    pub fn len(&self) -> usize {
+        SEALED_AROUND + 8 * self.pack.directory.len() + self.stored.len()
+    }
+
+    /// The pack as it was.
+    pub fn into_pack(self) -> PackBuilder {
+        self.pack
+    }
+
+    /// The seq of the first payload, and the stored value, encrypted.
+    pub fn seal(self, seal: &Seal<'_>) -> (u64, Vec<u8>) {
+        let Self { pack, flags, stored } = self;
+        let mut out = pack.header(SEALED, flags | ENCRYPTED, stored.len());
+        out.extend_from_slice(&seal.leaf.to_le_bytes());
+        out.extend_from_slice(&seal.nonce);
+        let at = out.len();
+        out.extend_from_slice(&[0; CHECK]);
+        pack.append_directory(&mut out);
+        let check = check(&out[..at], &out[at + CHECK..]);
+        out[at..at + CHECK].copy_from_slice(&check);
+        let clear = out.len();
+        out.extend_from_slice(&stored);
+        encrypt(seal, &mut out, clear);
+        (pack.base, out)
     }
 }
 

@@ -84,7 +84,7 @@ impl Author<'_> {
 
 impl Batch {
     /// One that begins behind this event, at this time or later.
-    pub(crate) fn after(seq: u64, at: Timestamp) -> Self {
+    pub(crate) fn after(seq: u64, at: Timestamp, packing: Packing) -> Self {
         Self {
             first: seq + 1,
             next_seq: seq + 1,
@@ -93,7 +93,7 @@ impl Batch {
             touched: HashMap::new(),
             opened: Vec::new(),
             forks: Vec::new(),
-            packing: Packing::default(),
+            packing,
             full: Vec::new(),
             payload_bytes: 0,
             losses: Vec::new(),
@@ -106,7 +106,7 @@ impl Batch {
 
     /// Takes it out and begins the next one behind it.
     pub(crate) fn take(&mut self) -> Self {
-        let next = Self::after(self.next_seq - 1, self.at);
+        let next = Self::after(self.next_seq - 1, self.at, self.packing.another());
         std::mem::replace(self, next)
     }
 

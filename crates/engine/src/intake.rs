@@ -2,6 +2,7 @@
 //! reason to run: waking costs more than deciding.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use lacuna_store::StoreError;
 use parking_lot::{Condvar, Mutex};
@@ -46,6 +47,8 @@ pub(crate) enum Awaited {
     Message,
     /// Many of them: something is on its way.
     Many,
+    /// So many.
+    Company(usize),
     /// Nothing else.
     Landing,
 }
@@ -58,6 +61,7 @@ impl Waiting {
             || match self.awaited {
                 Some(Awaited::Message) => messages > 0,
                 Some(Awaited::Many) => messages > 0 && many,
+                Some(Awaited::Company(count)) => messages >= count,
                 Some(Awaited::Landing) | None => false,
             }
     }
@@ -153,6 +157,25 @@ impl Intake {
             messages.append(&mut state.messages);
         }
         std::mem::take(&mut state.landed)
+    }
+
+    /// Waits a moment for so many messages, and takes what has come.
+    pub(crate) fn wait_for_company(
+        &self,
+        messages: &mut Vec<Message>,
+        count: usize,
+        moment: Duration,
+    ) {
+        let until = Instant::now() + moment;
+        let mut state = self.0.state.lock();
+        state.awaited = Some(Awaited::Company(count));
+        while !state.has_reason() && state.awaited.is_some() {
+            if self.0.reason.wait_until(&mut state, until).timed_out() {
+                break;
+            }
+        }
+        state.awaited = None;
+        messages.append(&mut state.messages);
     }
 
     /// Takes note that the writer begins with a message of this many bytes.

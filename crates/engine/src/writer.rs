@@ -8,6 +8,7 @@ mod snapshots;
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use lacuna_core::{Command, Reply, SessionKey, SessionState, Tenant};
 use lacuna_store::{Anchors, Snapshot, Store, StoreError};
@@ -21,6 +22,11 @@ use crate::intake::{Awaited, Intake, closed};
 use crate::retention::removal::{Removed, Removing};
 use crate::stats::Counters;
 use crate::{Callback, Done, EngineError, Options, Request};
+
+/// Who was answered together comes back together. A batch that has less than one in so many commands of the
+/// one before it waits a moment, rather than to be written for the first of them alone.
+const COMPANY: usize = 4;
+const MOMENT: Duration = Duration::from_micros(100);
 
 /// What reaches the writer.
 pub(crate) enum Message {
@@ -38,6 +44,16 @@ pub(crate) enum Message {
 pub(crate) struct Staged {
     state: SessionState,
     anchors: Anchors,
+    /// Blocks that have events of it which no snapshot holds, at most: what reading it again costs.
+    blocks: u64,
+}
+
+impl Staged {
+    /// One whose last events may each stand in a block of their own.
+    fn new(state: SessionState, anchors: Anchors) -> Self {
+        let blocks = anchors.distance(&state);
+        Self { state, anchors, blocks }
+    }
 }
 
 impl Holds for Staged {
@@ -53,6 +69,8 @@ pub(crate) struct Writer {
     /// What is decided and not on its way yet.
     batch: Batch,
     committing: Committing,
+    /// Commands of the batch that was closed last.
+    answered: usize,
     sessions: Cache<Staged>,
     /// Sessions that were thrown out of memory while events of theirs were on their way.
     left: HashSet<SessionKey>,
@@ -77,13 +95,15 @@ impl Writer {
     ) -> Self {
         let sessions = Cache::new(options.cached_spans);
         let head = store.head();
+        let batch = Batch::after(head.seq, head.at, store.packing());
         let committing = Committing::start(&store, counters, &intake);
         Self {
             store,
             options,
             intake,
-            batch: Batch::after(head.seq, head.at),
+            batch,
             committing,
+            answered: 0,
             sessions,
             left: HashSet::new(),
             snapshots: Vec::new(),
@@ -124,23 +144,38 @@ impl Writer {
             let awaited = if busy { Awaited::Many } else { Awaited::Message };
             let landed = self.intake.wait(awaited, &mut messages);
             self.committing.landed(landed)?;
-            let mut arrived = messages.drain(..);
-            while let Some(message) = arrived.next() {
-                if self.take(message)? {
-                    self.commit()?;
-                    self.await_examined(arrived)?;
-                    return self.rest();
-                }
-                if self.is_full() {
-                    self.close_batch()?;
-                }
+            if self.take_all(&mut messages)? {
+                return self.rest();
             }
-            drop(arrived);
-            if self.committing.flying() == 0 {
+            if self.committing.flying() == 0 && !self.batch.is_empty() {
                 self.left.clear();
+                let company = (self.answered / COMPANY).saturating_sub(self.batch.commands());
+                if company > 0 {
+                    self.intake.wait_for_company(&mut messages, company, MOMENT);
+                    if self.take_all(&mut messages)? {
+                        return self.rest();
+                    }
+                }
                 self.close_batch()?;
             }
         }
+    }
+
+    /// Takes messages into the batch, and sends it on its way whenever it is full. Says whether the last
+    /// message was among them; then everything is answered.
+    fn take_all(&mut self, messages: &mut Vec<Message>) -> Result<bool, StoreError> {
+        let mut arrived = messages.drain(..);
+        while let Some(message) = arrived.next() {
+            if self.take(message)? {
+                self.commit()?;
+                self.await_examined(arrived)?;
+                return Ok(true);
+            }
+            if self.is_full() {
+                self.close_batch()?;
+            }
+        }
+        Ok(false)
     }
 
     fn is_full(&self) -> bool {
@@ -265,7 +300,7 @@ impl Writer {
             }
             let Some(number) = self.store.session(key)? else { return Ok(None) };
             let Some((state, anchors)) = self.store.load_anchored(number)? else { return Ok(None) };
-            self.sessions.insert(key.clone(), Staged { state, anchors });
+            self.sessions.insert(key.clone(), Staged::new(state, anchors));
         }
         Ok(self.sessions.get_mut(key))
     }
@@ -279,6 +314,7 @@ impl Writer {
             let snapshots = self.due_snapshots();
             self.batch.keep(snapshots);
         }
+        self.answered = self.batch.commands();
         self.committing.close(self.batch.take())?;
         self.evict()
     }

@@ -14,6 +14,7 @@ use crate::database::Guarded;
 use crate::folder::Folder;
 use crate::keys::{ID, KeyRing, MemoryKeys, Place, random};
 use crate::leaves::Leaves;
+use crate::packing::Target;
 use crate::tables::{
     CHUNKS, EVENTS, FORKS, FORMAT, FORMAT_PLAIN, META, META_FORMAT, META_JOURNAL, PAYLOADS,
     PUNCTURES, SESSION_BLOCKS, SESSIONS, SNAPSHOTS,
@@ -54,6 +55,8 @@ pub struct Store {
     pub(crate) head: Mutex<Head>,
     pub(crate) ring: KeyRing,
     pub(crate) leaves: Mutex<Leaves>,
+    /// The raw size at which packs of payloads are closed.
+    pub(crate) target: Target,
     /// Stored bytes that removals have freed since the file was compacted, as far as this run knows.
     pub(crate) freed: AtomicU64,
     /// Whether any session is a fork.
@@ -187,6 +190,7 @@ impl Store {
             journal: meta.journal,
             ring,
             leaves: Mutex::new(Leaves::none()),
+            target: Target::new(),
             freed: AtomicU64::new(0),
             forked: AtomicBool::new(false),
         };

@@ -1,9 +1,13 @@
 //! Payloads on their way into a commit: gathered into packs, then sealed. Sealing is the dear part, so it
 //! is apart from the transaction: whoever commits can have it done elsewhere, while others go on.
+//!
+//! The database gives a value of more than a page as many pages as the next power of two, so packs are
+//! closed at a raw size that makes them fill just under one, as far as those before them tell.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lacuna_codec::PackBuilder;
+use lacuna_codec::{CompressedPack, PackBuilder};
 use redb::WriteTransaction;
 
 use crate::StoreError;
@@ -13,10 +17,44 @@ use crate::tables::{CHUNKS, PAYLOADS};
 /// Payloads up to this size share packs; larger ones are cut into chunks of it.
 const CHUNK: usize = (256 << 10) - (1 << 10);
 
+/// Bytes of a page of the database, and what stands in it beside a value and its key.
+const PAGE: usize = 4 << 10;
+const AROUND: usize = 64;
+/// The stored size that full packs are to come near to, and the least and the most raw bytes for that.
+const FILL: usize = (30 << 10) + (1 << 9);
+const LEAST: usize = 40 << 10;
+const MOST: usize = 128 << 10;
+/// Raw bytes from which on a pack tells something about others.
+const TELLING: usize = 16 << 10;
+
+/// The raw size at which packs are closed now. Clones share it.
+#[derive(Debug, Clone)]
+pub(crate) struct Target(Arc<AtomicUsize>);
+
+impl Target {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(AtomicUsize::new(PackBuilder::TARGET)))
+    }
+
+    fn get(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Learns from a pack that has become so large.
+    fn learn(&self, raw: usize, stored: usize) {
+        if raw >= TELLING {
+            let told = FILL.saturating_mul(raw) / stored.max(1);
+            let next = (7 * self.get() + told.clamp(LEAST, MOST)) / 8;
+            self.0.store(next, Ordering::Relaxed);
+        }
+    }
+}
+
 /// Gathers payloads, by the seq of the event that records them, ascending.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Packing {
     pack: PackBuilder,
+    target: Target,
 }
 
 /// A pack that is full, or a payload with a pack for each of its chunks.
@@ -41,10 +79,15 @@ impl Packing {
         if payload.len() > CHUNK {
             return Some(Unsealed::Large(seq, Arc::clone(payload)));
         }
-        let full = self.pack.is_full_for(payload.len());
+        let full = self.pack.is_full_for(payload.len(), self.target.get());
         let full = full.then(|| Unsealed::Pack(std::mem::take(&mut self.pack)));
         self.pack.push(seq, payload);
         full
+    }
+
+    /// An empty one, for what comes behind it.
+    pub fn another(&self) -> Self {
+        Self { pack: PackBuilder::default(), target: self.target.clone() }
     }
 
     /// The last pack, if there is anything in it.
@@ -54,19 +97,31 @@ impl Packing {
 }
 
 impl Store {
+    /// Gathers payloads for the next commit.
+    pub fn packing(&self) -> Packing {
+        Packing { pack: PackBuilder::default(), target: self.target.clone() }
+    }
+
     /// Compresses and encrypts what belongs to the next commit. Each pack gets a key of its own; the chunks
     /// of one payload share one. Once in a while it reserves numbers for new keys, in a commit of its own:
     /// if that fails, see [`Store::append`].
     pub fn seal(&self, unsealed: Unsealed, packs: &mut Packs) -> Result<(), StoreError> {
-        let leaf = self.leaves(1)?.take();
-        let keys = &self.ring.keys;
         match unsealed {
-            Unsealed::Pack(pack) => packs.packs.push(keys.seal(pack, leaf)?),
+            Unsealed::Pack(pack) => {
+                let raw = pack.raw_len();
+                let pack = pack.compress();
+                self.target.learn(raw, pack.len());
+                for pack in fitted(pack) {
+                    let leaf = self.leaves(1)?.take();
+                    packs.packs.push(self.ring.keys.seal_compressed(pack, leaf)?);
+                }
+            }
             Unsealed::Large(seq, payload) => {
+                let leaf = self.leaves(1)?.take();
                 for (part, chunk) in (0..).zip(payload.chunks(CHUNK)) {
                     let mut pack = PackBuilder::default();
                     pack.push(seq, chunk);
-                    packs.chunks.push((seq, part, keys.seal(pack, leaf)?.1));
+                    packs.chunks.push((seq, part, self.ring.keys.seal(pack, leaf)?.1));
                 }
             }
         }
@@ -75,7 +130,7 @@ impl Store {
 
     /// Gathers and seals the payloads of one commit at once.
     pub fn pack(&self, payloads: &[(u64, Arc<[u8]>)]) -> Result<Packs, StoreError> {
-        let (mut packing, mut packs) = (Packing::default(), Packs::default());
+        let (mut packing, mut packs) = (self.packing(), Packs::default());
         for (seq, payload) in payloads {
             if let Some(full) = packing.push(*seq, payload) {
                 self.seal(full, &mut packs)?;
@@ -86,6 +141,30 @@ impl Store {
         }
         Ok(packs)
     }
+}
+
+/// Bytes that the database takes for a value. Small ones share pages.
+fn taken(stored: usize) -> usize {
+    let whole = stored + AROUND;
+    if whole <= PAGE / 2 { whole } else { whole.div_ceil(PAGE).next_power_of_two() * PAGE }
+}
+
+/// Parts a pack for which the database would take much more than it has, if that makes it less.
+fn fitted(pack: CompressedPack) -> Vec<CompressedPack> {
+    let (stored, room) = (pack.len(), taken(pack.len()));
+    if room <= PAGE || (room - stored) * 4 < room {
+        return vec![pack];
+    }
+    let mut first = pack.into_pack();
+    // So much of it as should fill half of the room.
+    let raw = first.raw_len() * (room / 2 - room / 32) / stored;
+    let Some(second) = first.part(raw) else { return vec![first.compress()] };
+    let parts = [first.compress(), second.compress()];
+    if parts.iter().map(|part| taken(part.len())).sum::<usize>() < room {
+        return parts.into();
+    }
+    let [first, second] = parts.map(CompressedPack::into_pack);
+    vec![first.joined(second).compress()]
 }
 
 /// Stores what was sealed.

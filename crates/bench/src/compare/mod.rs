@@ -3,6 +3,7 @@
 pub(crate) mod embedded;
 mod nats;
 mod postgresql;
+mod transcripts;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,6 +27,9 @@ pub(crate) struct Compare {
     /// Only works and systems whose name has this in it, as in one-per-request/lacuna
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// A folder of real transcripts, to record them as well
+    #[arg(long, value_name = "DIR")]
+    transcripts: Option<PathBuf>,
     /// Write the report here, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -127,6 +131,18 @@ pub(crate) async fn run(args: &Compare) -> Result<(), Failure> {
                 }
             }
         }
+    }
+    for system in [System::Lacuna, System::SqliteFull, System::RawAppend] {
+        match &args.transcripts {
+            Some(folder) if wanted("transcripts", system.name()) => {
+                let load = plan.load(64);
+                report.add(embedded::measure_transcripts(system, folder, &load)?);
+            }
+            _ => {}
+        }
+    }
+    if args.transcripts.is_none() {
+        report.skip("transcripts", "no folder of them is named (--transcripts)");
     }
     report.settle();
     ratios(&mut report);

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use lacuna_core::{Command, SpanId};
+use lacuna_core::{Address, Command};
 use lacuna_engine::{Journal, Options};
 use serde::{Deserialize, Serialize};
 
 use crate::Failure;
 use crate::child::{say, wait_for_end};
-use crate::fill::Filler;
+use crate::fill::{Filler, at_least};
 use crate::process::{Processes, disk_bytes};
 use crate::sample::{Sample, key, request};
 
@@ -108,13 +108,13 @@ fn look(args: &Step) -> Result<(), Failure> {
     let journal = Journal::open(&args.journal, Options::default())?;
     let open_s = begun.elapsed().as_secs_f64();
     let idle_mib = own.resident_mib();
-    let each = (args.events / args.sessions).max(1);
+    let each = at_least(args.events, args.sessions);
     forget(&args.journal)?;
     let mut expanded = Vec::new();
     for n in 0..LOOKED_UP.min(args.events) {
         let at = n * 7_919_999 % args.events.max(1);
         let session = key(at % args.sessions)?;
-        let span: SpanId = format!("s{}", 1 + at / args.sessions % each).parse()?;
+        let span: Address = format!("s{}", 1 + at / args.sessions % each).parse()?;
         // The state is there, as in a daemon that serves this session; the content is not.
         journal.state(&session)?;
         forget(&args.journal)?;
@@ -122,7 +122,7 @@ fn look(args: &Step) -> Result<(), Failure> {
         let found = journal.expand(&session, &span, 0, u64::MAX)?;
         expanded.push(begun.elapsed());
         if found.content.is_none() {
-            return Err(format!("{session} {span} is not there").into());
+            return Err(format!("{session} {span:?} is not there").into());
         }
     }
     let sample = Sample::read(SPAN_BYTES)?;

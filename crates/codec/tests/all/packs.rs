@@ -1,6 +1,6 @@
 //! Packs: payloads of neighbouring events as one value.
 
-use lacuna_codec::{CodecError, Pack, PackBuilder};
+use lacuna_codec::{CodecError, Pack, PackBuilder, Seal};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 
@@ -72,24 +72,24 @@ proptest! {
 fn a_pack_is_full_at_its_target_but_takes_one_payload_of_any_size() {
     let mut builder = PackBuilder::default();
     assert!(builder.is_empty());
-    assert!(!builder.is_full_for(1 << 20), "the first payload always goes in");
+    assert!(!builder.is_full_for(1 << 20, PackBuilder::TARGET), "the first payload always goes in");
     builder.push(1, &[0; PackBuilder::TARGET - 1]);
     assert!(!builder.is_empty());
-    assert!(!builder.is_full_for(1));
-    assert!(builder.is_full_for(2));
+    assert!(!builder.is_full_for(1, PackBuilder::TARGET));
+    assert!(builder.is_full_for(2, PackBuilder::TARGET));
     builder.push(2, &[0; 1]);
-    assert!(!builder.is_full_for(0), "an empty payload takes no room");
-    assert!(builder.is_full_for(1));
+    assert!(!builder.is_full_for(0, PackBuilder::TARGET), "an empty payload takes no room");
+    assert!(builder.is_full_for(1, PackBuilder::TARGET));
 }
 
 #[test]
 fn a_pack_is_full_when_its_directory_is() {
     let mut builder = PackBuilder::default();
     for seq in 1..=u64::from(u16::MAX) {
-        assert!(!builder.is_full_for(0));
+        assert!(!builder.is_full_for(0, PackBuilder::TARGET));
         builder.push(seq, &[]);
     }
-    assert!(builder.is_full_for(0));
+    assert!(builder.is_full_for(0, PackBuilder::TARGET));
     let (_, stored) = builder.finish();
     let opened = Pack::open(&stored).unwrap();
     assert_eq!(opened.seqs().count(), usize::from(u16::MAX));
@@ -129,5 +129,46 @@ fn a_claim_of_a_huge_length_is_refused_before_memory_is_asked_for() {
         stored[16..20].copy_from_slice(&claim.to_le_bytes());
         stored[24..28].copy_from_slice(&claim.to_le_bytes());
         assert_eq!(why(&stored), format!("claims {claim} bytes"));
+    }
+}
+
+#[test]
+fn a_pack_is_parted_between_payloads_and_both_parts_hold_what_it_held() {
+    let payloads: Vec<Vec<u8>> = (0..6_u8).map(|n| vec![n; 10 * usize::from(n)]).collect();
+    // Raw ends: 0, 10, 30, 60, 100, 150.
+    for (raw, first) in [(0, 1), (9, 1), (10, 2), (59, 3), (60, 4), (149, 5), (150, 6), (999, 6)] {
+        let mut pack = PackBuilder::default();
+        for (seq, payload) in (40..).step_by(3).zip(&payloads) {
+            pack.push(seq, payload);
+        }
+        let rest = pack.part(raw);
+        assert_eq!(rest.is_some(), first < 6, "{raw}");
+        let (base, stored) = pack.finish();
+        let mut parts = vec![(base, stored)];
+        parts.extend(rest.map(PackBuilder::finish));
+        let (mut held, mut bases) = (Vec::new(), Vec::new());
+        for (base, stored) in &parts {
+            bases.push(*base);
+            let pack = Pack::open(stored).unwrap();
+            held.extend(pack.seqs().map(|seq| (seq, pack.get(seq).unwrap().to_vec())));
+        }
+        let all: Vec<(u64, Vec<u8>)> = (40..).step_by(3).zip(payloads.clone()).collect();
+        assert_eq!(held, all, "{raw}");
+        assert_eq!(bases[0], 40);
+        assert_eq!(bases.get(1).copied(), (first < 6).then(|| 40 + 3 * first as u64), "{raw}");
+    }
+}
+
+#[test]
+fn a_compressed_pack_tells_how_large_it_will_be() {
+    let key = [7; 32];
+    for count in [1, 2, 9] {
+        let mut pack = PackBuilder::default();
+        (0..count)
+            .for_each(|n| pack.push(n, "the same words again and again ".repeat(9).as_bytes()));
+        let compressed = pack.compress();
+        let told = compressed.len();
+        let seal = Seal { leaf: 1, nonce: [3; 24], key: &key };
+        assert_eq!(compressed.seal(&seal).1.len(), told);
     }
 }

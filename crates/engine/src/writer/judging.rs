@@ -124,11 +124,14 @@ impl Writer {
             match self.sessions.get_mut(key) {
                 Some(staged) => {
                     let before = staged.state.spans().len();
+                    if !self.batch.touches(staged.state.number) {
+                        staged.blocks += 1;
+                    }
                     self.batch.stage(&mut staged.state, &author, decision.events)?;
                     let grown = staged.state.spans().len() - before;
                     // The staged state is what this batch will make true: its snapshot goes along with it.
                     if staged.anchors.is_due(&staged.state) {
-                        self.snapshots.push(staged.anchors.snapshot(&staged.state)?);
+                        self.snapshots.push(staged.snapshot()?);
                     }
                     self.sessions.grown(grown);
                 }
@@ -139,7 +142,7 @@ impl Writer {
                     };
                     if let Some(state) = self.batch.open(key, &author, decision.events, parent)? {
                         let anchors = Anchors::begun(parent.map_or(0, |parent| parent.version));
-                        self.sessions.insert(key.clone(), Staged { state, anchors });
+                        self.sessions.insert(key.clone(), Staged::new(state, anchors));
                         self.without_retention.remove(&key.tenant);
                     }
                 }

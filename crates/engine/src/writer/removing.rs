@@ -57,7 +57,7 @@ impl Writer {
                 self.store.catch_up(&mut state)?;
                 let anchors = self.store.anchors(state.number)?;
                 let state = Arc::unwrap_or_clone(state);
-                self.sessions.insert(key, Staged { state, anchors });
+                self.sessions.insert(key, Staged::new(state, anchors));
             }
         }
         Ok(())

@@ -2,16 +2,31 @@
 
 use lacuna_store::{Snapshot, StoreError};
 
-use super::Writer;
+use super::{Staged, Writer};
 
-/// Events behind the last snapshot from which on a new one is worth writing when a state leaves.
-const SNAPSHOT_ON_LEAVING: u64 = 4;
+/// Events behind the last snapshot, or blocks that they stand in, from which on a new one is worth writing
+/// when a state leaves. Reading it again from fewer is quick, and a snapshot says what the events say.
+const EVENTS_ON_LEAVING: u64 = 1_024;
+const BLOCKS_ON_LEAVING: u64 = 12;
 /// Bytes of snapshots that one commit takes along.
 const SNAPSHOT_BYTES: usize = 4 << 20;
 
 /// Bytes of snapshots that may wait for a commit; beyond that none are made for sessions that leave,
 /// they are only shortcuts.
 const SNAPSHOTS_WAITING: usize = 16 << 20;
+
+impl Staged {
+    /// Whether it should leave a snapshot behind.
+    fn leaves_one(&self) -> bool {
+        self.blocks >= BLOCKS_ON_LEAVING || self.anchors.distance(&self.state) >= EVENTS_ON_LEAVING
+    }
+
+    /// Its next snapshot.
+    pub(super) fn snapshot(&mut self) -> Result<Snapshot, StoreError> {
+        self.blocks = 0;
+        self.anchors.snapshot(&self.state)
+    }
+}
 
 impl Writer {
     pub(super) fn due_snapshots(&mut self) -> Vec<Snapshot> {
@@ -30,9 +45,8 @@ impl Writer {
             if self.committing.touches(staged.state.number) {
                 self.left.insert(staged.state.key.clone());
             }
-            let worth = staged.anchors.distance(&staged.state) >= SNAPSHOT_ON_LEAVING;
-            if worth && waiting < SNAPSHOTS_WAITING {
-                let snapshot = staged.anchors.snapshot(&staged.state)?;
+            if staged.leaves_one() && waiting < SNAPSHOTS_WAITING {
+                let snapshot = staged.snapshot()?;
                 waiting += snapshot.len();
                 self.snapshots.push(snapshot);
             }
@@ -43,12 +57,8 @@ impl Writer {
     /// Leaves the journal so that the next start is fast.
     pub(super) fn rest(&mut self) -> Result<(), StoreError> {
         let mut bytes = self.snapshots.iter().map(Snapshot::len).sum::<usize>();
-        let worth = self
-            .sessions
-            .iter_mut()
-            .filter(|staged| staged.anchors.distance(&staged.state) >= SNAPSHOT_ON_LEAVING);
-        for staged in worth {
-            let snapshot = staged.anchors.snapshot(&staged.state)?;
+        for staged in self.sessions.iter_mut().filter(|staged| staged.leaves_one()) {
+            let snapshot = staged.snapshot()?;
             bytes += snapshot.len();
             self.snapshots.push(snapshot);
             if bytes > SNAPSHOT_BYTES {

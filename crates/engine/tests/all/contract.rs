@@ -121,6 +121,10 @@ fn a_snapshot_of_the_format_before_summaries_were_judged_is_passed_over() {
         let rig = recorded(500);
         summarized(rig.send("s", honest("sum", "a")));
         audited(&rig, "auditor", "sum", &["a"], true);
+        // In so many blocks that a snapshot is left behind.
+        for n in 0..12 {
+            rig.append("s", &[(&format!("m{n}"), "words")]);
+        }
         let before = rig.journal.state(&key("s")).unwrap();
         let Rig { folder, journal } = rig;
         journal.close().unwrap();

@@ -6,7 +6,7 @@ mod tree;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-use lacuna_codec::{Pack, PackBuilder, PackHeader, Seal};
+use lacuna_codec::{CompressedPack, Pack, PackBuilder, PackHeader, Seal};
 use zeroize::{Zeroize, Zeroizing};
 
 pub(crate) use file::ID;
@@ -48,6 +48,15 @@ impl Keys {
 
     /// Encrypts a pack with the key of a leaf that was not used before, or for the same payload only.
     pub(crate) fn seal(&self, pack: PackBuilder, leaf: u64) -> Result<(u64, Vec<u8>), StoreError> {
+        self.seal_compressed(pack.compress(), leaf)
+    }
+
+    /// The same for one that is compressed already.
+    pub(crate) fn seal_compressed(
+        &self,
+        pack: CompressedPack,
+        leaf: u64,
+    ) -> Result<(u64, Vec<u8>), StoreError> {
         let key = self.tree().key(leaf).ok_or_else(|| {
             StoreError::Damaged(format!("key {leaf} was destroyed before it was used"))
         })?;
