@@ -22,6 +22,8 @@
 //!
 //! The event's hash is BLAKE3 over all of these bytes, as stored, in a domain of its own.
 
+use std::sync::LazyLock;
+
 use lacuna_core::{CommandStamp, Digest, Recorded, SessionNo, SpanId, Timestamp};
 
 use crate::CodecError;
@@ -35,9 +37,13 @@ const CODEC_BINCODE2: u8 = 1;
 const HASH_CONTEXT: &str = "lacuna 2026-11 event v1";
 const HEADER: usize = 96;
 
+/// Begun in the domain of events: deriving that costs as much as hashing a short one.
+static HASHER: LazyLock<blake3::Hasher> =
+    LazyLock::new(|| blake3::Hasher::new_derive_key(HASH_CONTEXT));
+
 /// The hash of an event's stored bytes.
 pub fn event_hash(stored: &[u8]) -> Digest {
-    Digest(*blake3::Hasher::new_derive_key(HASH_CONTEXT).update(stored).finalize().as_bytes())
+    Digest(*HASHER.clone().update(stored).finalize().as_bytes())
 }
 
 /// Appends an event's stored form to `out` and sets the event's hash from it. On an error `out` is

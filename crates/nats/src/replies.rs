@@ -1,4 +1,4 @@
-//! Replies on their way out: encoded and published by one task, off the writer thread.
+//! Replies on their way out: encoded and published by one task, off the journal's threads.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -22,7 +22,7 @@ use crate::open::{Store, defensively};
 use crate::steps::step_taken;
 use crate::tables::{CHUNKS, META, META_REWRITTEN, PAYLOADS, PUNCTURES};
 
-/// Payloads to remove, prepared off the writer thread: the packs rewritten without them.
+/// Payloads to remove, prepared off the journal's threads: the packs rewritten without them.
 ///
 /// It rests on the packs as they were. Whichever of them is changed before it is committed makes it
 /// stale: it is then refused whole. One that is never committed costs a few numbers.

@@ -13,8 +13,8 @@ pub struct Call<'a> {
     pub max_reply: usize,
 }
 
-/// An answer, not yet turned into bytes: that is left to whoever sends it, so that the writer
-/// thread is not kept from writing.
+/// An answer, not yet turned into bytes: that is left to whoever sends it, so that no
+/// thread of the journal is kept from writing.
 pub struct Answer {
     /// About how many bytes it holds in memory.
     pub held: usize,
@@ -22,7 +22,7 @@ pub struct Answer {
     pub encode: Box<dyn FnOnce() -> Result<Vec<u8>, WireError> + Send>,
 }
 
-/// Takes the answer. It may run on the writer thread and must not block. If it is dropped uncalled,
+/// Takes the answer. It may run on one of the journal's own threads and must not block. If it is dropped uncalled,
 /// the journal has failed.
 pub type Responder = Box<dyn FnOnce(Answer) + Send>;
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
+use crossbeam_channel::bounded;
 use lacuna_core::{SessionNo, SessionState};
 use lacuna_engine::{Journal, Options, VerifyOptions};
 
@@ -54,26 +55,37 @@ pub(super) fn measure(events: u64) -> Result<Vec<Figure>, Failure> {
     Ok(figures)
 }
 
-/// Every event of the journal, decoded and folded.
+/// Every event of the journal: decoded by one thread and folded by another.
 fn fold(journal: &Journal) -> Result<(u64, usize), Failure> {
-    let mut states: HashMap<SessionNo, SessionState> = HashMap::new();
-    let (mut next, mut folded) = (1, 0);
-    while let Some(walked) = journal.events_from(next)? {
-        if let Some(damaged) = walked.damaged {
-            return Err(damaged.into());
-        }
-        for recorded in &walked.events {
+    let (sender, decoded) = bounded(16);
+    std::thread::scope(|scope| {
+        let reading = scope.spawn(move || {
+            let mut next = 1;
+            while let Some(walked) = journal.events_from(next)? {
+                if let Some(damaged) = walked.damaged {
+                    return Err(Failure::from(damaged));
+                }
+                next = walked.next;
+                if sender.send(walked.events).is_err() {
+                    break;
+                }
+            }
+            Ok::<_, Failure>(())
+        });
+        let mut states: HashMap<SessionNo, SessionState> = HashMap::new();
+        let mut folded = 0;
+        for recorded in decoded.iter().flatten() {
             match states.get_mut(&recorded.session) {
-                Some(state) => state.evolve(recorded),
+                Some(state) => state.evolve(&recorded),
                 None => {
                     let state =
-                        SessionState::open(recorded).ok_or("a session without a beginning")?;
+                        SessionState::open(&recorded).ok_or("a session without a beginning")?;
                     states.insert(recorded.session, state);
                 }
             }
             folded += 1;
         }
-        next = walked.next;
-    }
-    Ok((folded, states.len()))
+        reading.join().map_err(|_| "the reading thread panicked")??;
+        Ok((folded, states.len()))
+    })
 }

@@ -80,6 +80,11 @@ fn prepare(folder: &Path) -> Result<(), Failure> {
     let sample = Sample::read(1_024)?;
     let journal = Journal::open(folder, Options::default())?;
     fill::Filler::new(&journal, &sample, 0, SESSIONS).record(SESSIONS * SPANS)?;
+    // Of different lengths, or all of them would leave their snapshots behind at the same moment.
+    for session in 0..SESSIONS {
+        let spans = (0..session * 25 + 1).map(|n| sample.span(n)).collect();
+        send(&journal, session, Command::Append { spans })?;
+    }
     windowed(&journal, &sample, LONG, 99_800)?;
     windowed(&journal, &sample, SHORT, 200)?;
     let closed = journal.close()?;

@@ -30,6 +30,12 @@ pub(super) async fn measure(client: &Client, time: Duration) -> Result<Vec<Figur
         let body = json!({ "window_tokens": 1_000_000_000_u64 }).to_string();
         client.request(subject(FIRST + session, "open"), body.into()).await?;
     }
+    // Those that are pruned are in use, too.
+    let span = json!({ "role": "tool", "origin": "tool", "content": "in use" });
+    let body = json!({ "spans": [span] }).to_string();
+    for session in 0..SESSIONS {
+        client.request(subject(session, "append"), body.clone().into()).await?;
+    }
     // Prunes take the spans of the second half, one after the other; the first half is for expands.
     let (mut echo, mut beside_echo) = beside(client, time, Timed::Echo).await?;
     let (mut prune, mut appended) = beside(client, time, Timed::Prune).await?;
