@@ -13,6 +13,9 @@ use lacuna_core::{
 use lacuna_store::{Commit, Head, PayloadReader, Removal, Snapshot, Store, StoreOptions, Stored};
 
 /// An event to be committed, and the payload that it brings.
+/// Payloads by the seq of their event.
+pub(crate) type Payloads = Vec<(u64, Arc<[u8]>)>;
+
 pub(crate) type Draft = (SessionNo, Event, Option<Vec<u8>>);
 
 /// Stands for a session that is opened by the event itself.
@@ -121,15 +124,11 @@ impl Journal {
     }
 
     /// All of a commit behind this head but its payloads, and these.
-    pub(crate) fn draw(
-        &mut self,
-        head: Head,
-        drafts: Vec<Draft>,
-    ) -> (Commit, Vec<(u64, Arc<[u8]>)>) {
+    pub(crate) fn draw(&mut self, head: Head, drafts: Vec<Draft>) -> (Commit, Payloads) {
         let mut block = BlockBuilder::default();
         let mut touched: HashMap<SessionNo, u64> = HashMap::new();
         let mut commit = Commit { first: head.seq + 1, last: head.seq, ..Commit::default() };
-        let mut payloads: Vec<(u64, Arc<[u8]>)> = Vec::new();
+        let mut payloads = Payloads::new();
         for (session, event, payload) in drafts {
             commit.last += 1;
             let seq = commit.last;
