@@ -88,30 +88,6 @@ impl PackBuilder {
         self.raw.len()
     }
 
-    /// Parts it behind the payload that ends last within so many raw bytes, but behind the first one in any
-    /// case. None if nothing is left for a second pack.
-    pub fn part(&mut self, raw: usize) -> Option<Self> {
-        let mut end = 0;
-        let ends = self.directory.iter().map(|(_, length)| {
-            end += *length as usize;
-            end
-        });
-        let stays = ends.take_while(|end| *end <= raw).count().max(1);
-        let (first, _) = *self.directory.get(stays)?;
-        let kept: usize = self.directory[..stays].iter().map(|(_, length)| *length as usize).sum();
-        let mut directory = self.directory.split_off(stays);
-        directory.iter_mut().for_each(|(delta, _)| *delta -= first);
-        Some(Self { base: self.base + u64::from(first), directory, raw: self.raw.split_off(kept) })
-    }
-
-    /// Puts another pack behind it, as before [`PackBuilder::part`].
-    pub fn joined(mut self, behind: Self) -> Self {
-        let first = u32::try_from(behind.base - self.base).expect("a pack spans one commit");
-        self.directory.extend(behind.directory.into_iter().map(|(delta, n)| (delta + first, n)));
-        self.raw.extend_from_slice(&behind.raw);
-        self
-    }
-
     /// Compresses it, to see how large it becomes.
     pub fn compress(self) -> CompressedPack {
         let (flags, stored) = compress(&self.raw);
@@ -159,9 +135,33 @@ impl CompressedPack {
         SEALED_AROUND + 8 * self.pack.directory.len() + self.stored.len()
     }
 
-    /// The pack as it was.
-    pub fn into_pack(self) -> PackBuilder {
-        self.pack
+    /// Bytes of the payloads.
+    pub fn raw_len(&self) -> usize {
+        self.pack.raw_len()
+    }
+
+    /// What it holds as two packs: parted behind the payload that ends last within so many raw bytes, but
+    /// behind the first one in any case. None if nothing is left for the second.
+    pub fn parted(&self, raw: usize) -> Option<[PackBuilder; 2]> {
+        let PackBuilder { base, directory, raw: all } = &self.pack;
+        let mut end = 0;
+        let ends = directory.iter().map(|(_, length)| {
+            end += *length as usize;
+            end
+        });
+        let first = ends.take_while(|end| *end <= raw).count().max(1);
+        let &(between, _) = directory.get(first)?;
+        let (front, behind) = directory.split_at(first);
+        let at = front.iter().map(|(_, length)| *length as usize).sum();
+        let behind = behind.iter().map(|(delta, length)| (delta - between, *length)).collect();
+        Some([
+            PackBuilder { base: *base, directory: front.to_vec(), raw: all[..at].to_vec() },
+            PackBuilder {
+                base: base + u64::from(between),
+                directory: behind,
+                raw: all[at..].to_vec(),
+            },
+        ])
     }
 
     /// The seq of the first payload, and the stored value, encrypted.

@@ -12,10 +12,10 @@
 //! is answered `unavailable`.
 
 use std::collections::{HashSet, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread::{Builder, JoinHandle};
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, SendError, Sender, bounded};
 use lacuna_codec::block_hash;
 use lacuna_core::SessionNo;
 use lacuna_store::{Commit, Packs, Store, StoreError, Unsealed};
@@ -48,9 +48,25 @@ struct Flying {
     forks: bool,
 }
 
+/// Set once anything has failed: nothing is sealed or written from then on.
+#[derive(Clone, Default)]
+struct Failed(Arc<OnceLock<String>>);
+
+impl Failed {
+    fn set(&self, why: &str) {
+        // The first reason is the one that counts.
+        drop(self.0.set(why.to_owned()));
+    }
+
+    fn error(&self) -> Option<StoreError> {
+        self.0.get().cloned().map(StoreError::Indeterminate)
+    }
+}
+
 /// The writer's end of it.
 pub(crate) struct Committing {
     intake: Intake,
+    failed: Failed,
     flying: VecDeque<Flying>,
     /// Gone once the sealer, and with it the committer, is told to end.
     work: Option<Sender<Work>>,
@@ -61,16 +77,25 @@ impl Committing {
     pub(crate) fn start(store: &Arc<Store>, counters: &Arc<Counters>, intake: &Intake) -> Self {
         let (work, works) = bounded(PACKS);
         let (to_commit, commits) = bounded(BATCHES);
-        let sealer = Sealer { store: Arc::clone(store), works, to_commit, intake: intake.clone() };
+        let failed = Failed::default();
+        let sealer = Sealer {
+            store: Arc::clone(store),
+            works,
+            to_commit,
+            failed: failed.clone(),
+            intake: intake.clone(),
+        };
         let committer = Committer {
             store: Arc::clone(store),
             counters: Arc::clone(counters),
             commits,
+            failed: failed.clone(),
             intake: intake.clone(),
         };
         let threads =
             vec![start("lacuna-seal", || sealer.run()), start("lacuna-commit", || committer.run())];
-        Self { intake: intake.clone(), flying: VecDeque::new(), work: Some(work), threads }
+        let (intake, flying, work) = (intake.clone(), VecDeque::new(), Some(work));
+        Self { intake, failed, flying, work, threads }
     }
 
     /// Has payloads of the batch in the making sealed.
@@ -78,10 +103,14 @@ impl Committing {
         self.hand_on(Work::Payloads(unsealed))
     }
 
-    /// Sends a batch on its way. Waits while as many as may be are on theirs.
+    /// Sends a batch on its way. Waits while as many as may be are on theirs. Who waits for one that is not
+    /// taken is told so.
     pub(crate) fn close(&mut self, batch: Batch) -> Result<(), StoreError> {
         while self.flying.len() >= BATCHES {
-            self.wait_for_some()?;
+            if let Err(error) = self.wait_for_some() {
+                refuse(batch.into_replies(), &error.to_string());
+                return Err(error);
+            }
         }
         self.flying.push_back(Flying { sessions: batch.sessions(), forks: batch.forks() });
         self.hand_on(Work::Close(Box::new(batch.finish())))
@@ -89,8 +118,16 @@ impl Committing {
 
     fn hand_on(&self, work: Work) -> Result<(), StoreError> {
         // The other end is gone only if it has panicked, and then it says so.
-        let sent = self.work.as_ref().is_some_and(|sender| sender.send(work).is_ok());
-        if sent { Ok(()) } else { Err(ended()) }
+        let sent = self.work.as_ref().map(|sender| sender.send(work));
+        match sent {
+            Some(Ok(())) => Ok(()),
+            Some(Err(SendError(Work::Close(closed)))) => {
+                let error = ended();
+                refuse(closed.replies, &error.to_string());
+                Err(error)
+            }
+            _ => Err(ended()),
+        }
     }
 
     /// How many batches are on their way, as far as the writer was told.
@@ -98,13 +135,17 @@ impl Committing {
         self.flying.len()
     }
 
-    /// Takes note of batches that are done.
+    /// Takes note of batches that are done. Once one has failed it fails every time.
     pub(crate) fn landed(&mut self, done: Vec<Result<(), StoreError>>) -> Result<(), StoreError> {
         for done in done {
-            self.flying.pop_front();
+            if let Err(error) = &done {
+                self.failed.set(&error.to_string());
+            }
+            // One that has failed may be there or not: whatever rests on it never will.
             done?;
+            self.flying.pop_front();
         }
-        Ok(())
+        self.failed.error().map_or(Ok(()), Err)
     }
 
     /// Waits until everything that was closed is durable.
@@ -112,11 +153,14 @@ impl Committing {
         while !self.flying.is_empty() {
             self.wait_for_some()?;
         }
-        Ok(())
+        self.failed.error().map_or(Ok(()), Err)
     }
 
     fn wait_for_some(&mut self) -> Result<(), StoreError> {
-        let landed = self.intake.wait(Awaited::Landing, &mut Vec::new());
+        if let Some(error) = self.failed.error() {
+            return Err(error);
+        }
+        let landed = self.intake.wait(Awaited::Landing, &mut VecDeque::new());
         self.landed(landed)
     }
 
@@ -157,6 +201,7 @@ struct Sealer {
     store: Arc<Store>,
     works: Receiver<Work>,
     to_commit: Sender<Sealed>,
+    failed: Failed,
     intake: Intake,
 }
 
@@ -169,10 +214,16 @@ impl Sealer {
             let closed = match work {
                 Work::Payloads(unsealed) => {
                     packs = packs.and_then(|packs| self.seal(unsealed, packs));
+                    if let Err(error) = &packs {
+                        self.failed.set(&error.to_string());
+                    }
                     continue;
                 }
                 Work::Close(closed) => *closed,
             };
+            if self.failed.error().is_some() && packs.is_ok() {
+                packs = Err(self.failed.error().unwrap_or_else(ended));
+            }
             let Closed { commit, block, last_pack, replies } = closed;
             let packs = std::mem::replace(&mut packs, Ok(Packs::default()));
             let packs = match last_pack {
@@ -191,6 +242,9 @@ impl Sealer {
     }
 
     fn seal(&self, unsealed: Unsealed, mut packs: Packs) -> Result<Packs, StoreError> {
+        if let Some(error) = self.failed.error() {
+            return Err(error);
+        }
         self.store.seal(unsealed, &mut packs)?;
         Ok(packs)
     }
@@ -200,6 +254,7 @@ struct Committer {
     store: Arc<Store>,
     counters: Arc<Counters>,
     commits: Receiver<Sealed>,
+    failed: Failed,
     intake: Intake,
 }
 
@@ -215,19 +270,15 @@ impl Drop for Gone {
 impl Committer {
     fn run(self) {
         let _gone = Gone(self.intake.clone());
-        let mut failed: Option<String> = None;
         while let Ok(Sealed { commit, replies }) = self.commits.recv() {
+            let done = match self.failed.error() {
+                Some(error) => Err(error),
+                None => commit.and_then(|commit| self.commit(commit, replies.len())),
+            };
+            let failed = done.as_ref().err().map(ToString::to_string);
             if let Some(why) = &failed {
-                refuse(replies, why);
-                continue;
+                self.failed.set(why);
             }
-            let done = commit.and_then(|commit| {
-                let Some(commit) = commit else { return Ok(()) };
-                self.store.append(&commit)?;
-                self.counters.committed(commit.last - commit.first + 1, replies.len());
-                Ok(())
-            });
-            failed = done.as_ref().err().map(ToString::to_string);
             // First, so that the next batch is made ready while this one is answered.
             self.intake.landed(done);
             match &failed {
@@ -235,6 +286,13 @@ impl Committer {
                 Some(why) => refuse(replies, why),
             }
         }
+    }
+
+    fn commit(&self, commit: Option<Commit>, commands: usize) -> Result<(), StoreError> {
+        let Some(commit) = commit else { return Ok(()) };
+        self.store.append(&commit)?;
+        self.counters.committed(commit.last - commit.first + 1, commands);
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The way to the writer, bounded in commands and bytes. Whoever sends wakes the writer only when it has
 //! reason to run: waking costs more than deciding.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,8 +29,8 @@ struct Shared {
 #[derive(Default)]
 struct Waiting {
     messages: Vec<Message>,
-    /// Messages that the writer has not begun with, and the bytes of their commands; those that it has
-    /// taken off the list among them.
+    /// Messages that the writer has not begun with, those that it has taken off the list among them; and the
+    /// bytes of their commands and of those that wait beside the writer for something to be read.
     count: usize,
     bytes: usize,
     /// Batches that are done, and with what.
@@ -145,7 +146,7 @@ impl Intake {
     pub(crate) fn wait(
         &self,
         awaited: Awaited,
-        messages: &mut Vec<Message>,
+        messages: &mut VecDeque<Message>,
     ) -> Vec<Result<(), StoreError>> {
         let mut state = self.0.state.lock();
         state.awaited = Some(awaited);
@@ -154,7 +155,7 @@ impl Intake {
         }
         state.awaited = None;
         if awaited != Awaited::Landing {
-            messages.append(&mut state.messages);
+            messages.extend(state.messages.drain(..));
         }
         std::mem::take(&mut state.landed)
     }
@@ -162,7 +163,7 @@ impl Intake {
     /// Waits a moment for so many messages, and takes what has come.
     pub(crate) fn wait_for_company(
         &self,
-        messages: &mut Vec<Message>,
+        messages: &mut VecDeque<Message>,
         count: usize,
         moment: Duration,
     ) {
@@ -175,7 +176,7 @@ impl Intake {
             }
         }
         state.awaited = None;
-        messages.append(&mut state.messages);
+        messages.extend(state.messages.drain(..));
     }
 
     /// Takes note that the writer begins with a message of this many bytes.

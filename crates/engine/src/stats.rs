@@ -10,7 +10,7 @@ use crate::ScrubStats;
 /// Who wants to know that something was committed.
 pub(crate) type Told = Box<dyn Fn() + Send + Sync>;
 
-/// What the writer counts, and whom it tells.
+/// What is counted commit by commit, and who is told.
 #[derive(Default)]
 pub(crate) struct Counters {
     pub(crate) told: OnceLock<Told>,

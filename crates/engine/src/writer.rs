@@ -6,11 +6,11 @@ mod removing;
 mod shared;
 mod snapshots;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use lacuna_core::{Command, Reply, SessionKey, SessionState, Tenant};
+use lacuna_core::{Command, Reply, SessionKey, SessionNo, SessionState, Tenant};
 use lacuna_store::{Anchors, Snapshot, Store, StoreError};
 
 use crate::again::{Again, Resent};
@@ -36,11 +36,34 @@ pub(crate) enum Message {
     Examined(Box<Request>, Callback, Result<Examined, EngineError>),
     /// Payloads to remove, and where the answer goes.
     Remove(Box<Removing>, Box<dyn FnOnce(Removed) + Send>),
-    /// Write snapshots of everything, checkpoint, and end.
+    /// Write the snapshots that are worth it, checkpoint, and end.
     Stop,
 }
 
-/// The writer's own copy of a session: ahead of what is committed by the batch in the making.
+impl Message {
+    /// Answers that nothing will come of it.
+    fn refuse(self, error: EngineError) {
+        match self {
+            Self::Command(_, callback) | Self::Examined(_, callback, _) => callback(Err(error)),
+            Self::Remove(_, answer) => answer(Err(error)),
+            Self::Stop => {}
+        }
+    }
+}
+
+/// Ends the way to the writer when the writer ends, however it does.
+struct Ends(Intake);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        for message in self.0.end() {
+            message.refuse(EngineError::Unavailable("the writer has ended".into()));
+        }
+    }
+}
+
+/// The writer's own copy of a session: ahead of what is committed by the batches on their way and the one in
+/// the making.
 pub(crate) struct Staged {
     state: SessionState,
     anchors: Anchors,
@@ -73,7 +96,9 @@ pub(crate) struct Writer {
     answered: usize,
     sessions: Cache<Staged>,
     /// Sessions that were thrown out of memory while events of theirs were on their way.
-    left: HashSet<SessionKey>,
+    left: HashMap<SessionKey, SessionNo>,
+    /// What it has taken off the list and not begun with.
+    messages: VecDeque<Message>,
     /// Snapshots that go with the next commit.
     snapshots: Vec<Snapshot>,
     again: Again,
@@ -105,7 +130,8 @@ impl Writer {
             committing,
             answered: 0,
             sessions,
-            left: HashSet::new(),
+            left: HashMap::new(),
+            messages: VecDeque::new(),
             snapshots: Vec::new(),
             again,
             examining,
@@ -114,45 +140,39 @@ impl Writer {
         }
     }
 
-    /// Runs until told to stop, until nobody can send any more, or until the store fails: then
-    /// everything that waits is answered `unavailable`, and the process should end.
+    /// Runs until told to stop, or until the store fails: then everything that waits is answered
+    /// `unavailable`, and the process should end.
     pub(crate) fn run(mut self) -> Result<(), StoreError> {
+        // Also if it panics: nobody is to wait for a writer that is gone.
+        let _ends = Ends(self.intake.clone());
         let result = self.serve();
-        let left = self.intake.end();
         let why = result.as_ref().err().map(ToString::to_string);
         if let Some(why) = &why {
             tracing::error!(error = why, "the writer ends; what was not acknowledged may be lost");
             refuse(self.batch.take().into_replies(), why);
         }
         let unavailable = || why.clone().map_or_else(closed, EngineError::Unavailable);
-        for message in left {
-            match message {
-                Message::Command(_, callback) | Message::Examined(_, callback, _) => {
-                    callback(Err(unavailable()));
-                }
-                Message::Remove(_, answer) => answer(Err(unavailable())),
-                Message::Stop => {}
-            }
+        let waiting = self.intake.end();
+        for message in std::mem::take(&mut self.messages).into_iter().chain(waiting) {
+            message.refuse(unavailable());
         }
         result
     }
 
     fn serve(&mut self) -> Result<(), StoreError> {
-        let mut messages = Vec::new();
         loop {
             let busy = self.committing.flying() > 0;
             let awaited = if busy { Awaited::Many } else { Awaited::Message };
-            let landed = self.intake.wait(awaited, &mut messages);
+            let landed = self.intake.wait(awaited, &mut self.messages);
             self.committing.landed(landed)?;
-            if self.take_all(&mut messages)? {
+            if self.take_all()? {
                 return self.rest();
             }
             if self.committing.flying() == 0 && !self.batch.is_empty() {
-                self.left.clear();
                 let company = (self.answered / COMPANY).saturating_sub(self.batch.commands());
                 if company > 0 {
-                    self.intake.wait_for_company(&mut messages, company, MOMENT);
-                    if self.take_all(&mut messages)? {
+                    self.intake.wait_for_company(&mut self.messages, company, MOMENT);
+                    if self.take_all()? {
                         return self.rest();
                     }
                 }
@@ -161,21 +181,32 @@ impl Writer {
         }
     }
 
-    /// Takes messages into the batch, and sends it on its way whenever it is full. Says whether the last
-    /// message was among them; then everything is answered.
-    fn take_all(&mut self, messages: &mut Vec<Message>) -> Result<bool, StoreError> {
-        let mut arrived = messages.drain(..);
-        while let Some(message) = arrived.next() {
-            if self.take(message)? {
-                self.commit()?;
-                self.await_examined(arrived)?;
-                return Ok(true);
-            }
+    /// Takes what has arrived into the batch, and sends it on its way whenever it is full. Says whether the
+    /// order to end was among it; then everything is answered.
+    fn take_all(&mut self) -> Result<bool, StoreError> {
+        let mut last = false;
+        while let Some(message) = self.messages.pop_front() {
+            last |= self.take(message)?;
             if self.is_full() {
                 self.close_batch()?;
             }
         }
-        Ok(false)
+        if last {
+            self.commit()?;
+            // What is being examined comes back and is answered, too.
+            while self.examined_apart > 0 {
+                let landed = self.intake.wait(Awaited::Message, &mut self.messages);
+                self.committing.landed(landed)?;
+                while let Some(message) = self.messages.pop_front() {
+                    self.take(message)?;
+                    if self.is_full() {
+                        self.close_batch()?;
+                    }
+                }
+                self.commit()?;
+            }
+        }
+        Ok(last)
     }
 
     fn is_full(&self) -> bool {
@@ -214,24 +245,6 @@ impl Writer {
         Ok(false)
     }
 
-    /// What is still being examined comes back and is answered before the writer ends, as is what came
-    /// behind the order to end.
-    fn await_examined(&mut self, behind: impl Iterator<Item = Message>) -> Result<(), StoreError> {
-        for message in behind {
-            self.take(message)?;
-        }
-        self.commit()?;
-        let mut messages = Vec::new();
-        while self.examined_apart > 0 {
-            self.intake.wait(Awaited::Message, &mut messages);
-            for message in messages.drain(..) {
-                self.take(message)?;
-            }
-            self.commit()?;
-        }
-        Ok(())
-    }
-
     /// Decides one command within the batch. Where its decision must rest on what is committed,
     /// that is waited for first. A session that cannot be read is its own trouble: the request gets the
     /// typed error and everybody else goes on.
@@ -242,6 +255,7 @@ impl Writer {
         examined: Option<Examined>,
     ) -> Result<(), StoreError> {
         let key = request.session.clone();
+        let mut callback = or_told(self.bring_back(&key), callback)?;
         let stamp = request.command_id.as_ref().map(|stamp| stamp.id.key());
         let (known, again) = match self.staged(&key) {
             Ok(None) => (None, None),
@@ -259,11 +273,14 @@ impl Writer {
         if let Some(session) = known
             && rests_on_committed
         {
-            if self.batch.touches(session) || self.batch.forks() {
-                self.commit()?;
+            let waited = if self.batch.touches(session) || self.batch.forks() {
+                self.commit()
             } else if self.committing.touches(session) || self.committing.forks() {
-                self.settle()?;
-            }
+                self.settle()
+            } else {
+                Ok(())
+            };
+            callback = or_told(waited, callback)?;
         }
         if let (Some(session), Some(version)) = (known, again) {
             self.again.hand_in(Resent { session, version, request: *request, callback });
@@ -291,18 +308,24 @@ impl Writer {
         Ok(())
     }
 
-    /// The session's staged state, loaded if it is not in memory; none if it was never opened.
+    /// The session's staged state, loaded if it is not in memory; none if it was never opened. For another
+    /// session than that of the command in hand see [`Writer::bring_back`] first.
     fn staged(&mut self, key: &SessionKey) -> Result<Option<&mut Staged>, StoreError> {
         if self.sessions.get_mut(key).is_none() {
-            if self.left.contains(key) {
-                // The file does not have all of it yet.
-                self.settle()?;
-            }
             let Some(number) = self.store.session(key)? else { return Ok(None) };
             let Some((state, anchors)) = self.store.load_anchored(number)? else { return Ok(None) };
             self.sessions.insert(key.clone(), Staged::new(state, anchors));
         }
         Ok(self.sessions.get_mut(key))
+    }
+
+    /// Waits until the file has all of a session that was thrown out of memory. An error is the journal's
+    /// end, where one of reading the session is only its own.
+    fn bring_back(&mut self, key: &SessionKey) -> Result<(), StoreError> {
+        match self.left.get(key) {
+            Some(number) if self.committing.touches(*number) => self.settle(),
+            _ => Ok(()),
+        }
     }
 
     /// Sends the batch on its way and begins another one.
@@ -330,5 +353,16 @@ impl Writer {
     fn commit(&mut self) -> Result<(), StoreError> {
         self.close_batch()?;
         self.settle()
+    }
+}
+
+/// The callback, or the failure once it was told of it.
+fn or_told(waited: Result<(), StoreError>, callback: Callback) -> Result<Callback, StoreError> {
+    match waited {
+        Ok(()) => Ok(callback),
+        Err(error) => {
+            callback(Err(EngineError::Unavailable(error.to_string())));
+            Err(error)
+        }
     }
 }

@@ -152,19 +152,15 @@ fn taken(stored: usize) -> usize {
 /// Parts a pack for which the database would take much more than it has, if that makes it less.
 fn fitted(pack: CompressedPack) -> Vec<CompressedPack> {
     let (stored, room) = (pack.len(), taken(pack.len()));
+    // So much of it as should fill half of the room.
+    let raw = pack.raw_len() * (room / 2 - room / 32) / stored;
     if room <= PAGE || (room - stored) * 4 < room {
         return vec![pack];
     }
-    let mut first = pack.into_pack();
-    // So much of it as should fill half of the room.
-    let raw = first.raw_len() * (room / 2 - room / 32) / stored;
-    let Some(second) = first.part(raw) else { return vec![first.compress()] };
-    let parts = [first.compress(), second.compress()];
-    if parts.iter().map(|part| taken(part.len())).sum::<usize>() < room {
-        return parts.into();
-    }
-    let [first, second] = parts.map(CompressedPack::into_pack);
-    vec![first.joined(second).compress()]
+    let Some(parts) = pack.parted(raw) else { return vec![pack] };
+    let parts = parts.map(PackBuilder::compress);
+    let smaller = parts.iter().map(|part| taken(part.len())).sum::<usize>() < room;
+    if smaller { parts.into() } else { vec![pack] }
 }
 
 /// Stores what was sealed.

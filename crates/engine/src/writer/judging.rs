@@ -40,6 +40,9 @@ impl Writer {
         let named = request.command.needs_evidence();
         let limits = self.options.limits.clone();
         let store = Arc::clone(&self.store);
+        if !self.left.is_empty() {
+            self.bring_back(&stream_of(&key.tenant))?;
+        }
         let retention = match self.retention(&key.tenant) {
             Ok(retention) => retention,
             Err(error) => return Ok(Err(error.into())),

@@ -15,6 +15,7 @@ use crate::questions::damage_report;
 impl Writer {
     /// What a session has lost for every window since a moment of its past.
     pub(super) fn lost_since(&mut self, then: &SessionState) -> Result<Vec<LostSince>, StoreError> {
+        self.bring_back(&then.key)?;
         let Some(now) = self.staged(&then.key)? else { return Ok(Vec::new()) };
         let lost = now.state.lost_since(then);
         let with_residue = |(span, cause)| {
@@ -81,6 +82,7 @@ impl Writer {
         let seqs = lost.iter().filter_map(|id| Some(staged.state.find(id)?.seq));
         let seqs: Vec<u64> = seqs.collect();
         for relative in self.relatives(number)? {
+            self.bring_back(&relative)?;
             let Some(staged) = self.staged(&relative)? else { continue };
             let spans = seqs.iter().filter_map(|seq| Some(staged.state.at_seq(*seq)?.1.id.clone()));
             let spans: Vec<SpanId> = spans.collect();

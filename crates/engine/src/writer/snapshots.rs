@@ -40,10 +40,12 @@ impl Writer {
     }
 
     pub(super) fn evict(&mut self) -> Result<(), StoreError> {
+        self.left.retain(|_, number| self.committing.touches(*number));
         let mut waiting: usize = self.snapshots.iter().map(Snapshot::len).sum();
         for mut staged in self.sessions.shrink() {
-            if self.committing.touches(staged.state.number) {
-                self.left.insert(staged.state.key.clone());
+            let number = staged.state.number;
+            if self.committing.touches(number) {
+                self.left.insert(staged.state.key.clone(), number);
             }
             if staged.leaves_one() && waiting < SNAPSHOTS_WAITING {
                 let snapshot = staged.snapshot()?;

@@ -100,7 +100,7 @@ fn a_full_queue_says_overloaded_and_nothing_happens() {
     rig.opened("s");
     let (entered, inside) = sync_channel(1);
     let (release, gate) = sync_channel::<()>(1);
-    // The first answer holds the writer up; behind it the queue fills.
+    // The first answer holds commits up; behind them the queue fills.
     let callback = Box::new(move |_| {
         entered.send(()).unwrap();
         gate.recv().unwrap();

@@ -17,6 +17,7 @@ mod honest;
 mod idempotency;
 mod naive;
 mod outside;
+mod overlap;
 mod property;
 mod races;
 mod reading_outside;
