@@ -114,10 +114,12 @@ fn destroying_keys_says_what_it_has_done_and_does_it_once() {
     assert_eq!(journal.store.destroy_keys().unwrap(), KeysDestroyed { keys: 0, ..done });
     // What goes altogether takes no room.
     let all: Vec<u64> = (3..=61).filter(|seq| *seq != 6).collect();
+    let packs = journal.store.stats().unwrap().packs;
+    assert!(packs >= 6, "a commit has one at least");
     journal.remove(&all);
     let done = journal.store.destroy_keys().unwrap();
-    // Six packs, of which one was rewritten, and five payloads in chunks.
-    assert_eq!(done.keys, 11);
+    // The packs, of which one was rewritten, and five payloads in chunks.
+    assert_eq!(done.keys, packs + 5);
     assert!(done.nodes <= 64, "{done:?}");
     assert_eq!(journal.store.stats().unwrap().packs, 0);
 }
