@@ -61,9 +61,9 @@ impl Plan {
             };
         }
         Self {
-            rounds: 3,
+            rounds: 2,
             warm_up: Duration::from_millis(500),
-            time: Duration::from_secs(3),
+            time: Duration::from_secs(2),
             single: &[1, 64, 256, 1_024],
             many: &[1, 4, 16, 64],
             groups: &[1, 64, 256, 1_024],
@@ -110,13 +110,21 @@ pub(crate) async fn run(args: &Compare) -> Result<(), Failure> {
                     {
                         continue;
                     }
-                    if system == "echo" && many {
+                    let with_feed = system == "lacuna-with-feed";
+                    if (system == "echo" && many) || (with_feed && args.quick) {
                         continue;
                     }
                     let load = plan.load(in_flight);
                     let program = args.nats_server.as_path();
                     let job = Job { work, many, load, sample: &sample, program };
-                    report.add(server(system, &job, programs.as_deref()).await?);
+                    match server(system, &job, programs.as_deref()).await {
+                        Ok(row) => report.add(row),
+                        // An old broker knows no `sync_interval: always`; others cannot be started at all.
+                        Err(error) if !system.starts_with("lacuna") => {
+                            report.skip(&format!("{work} {system}"), &error.to_string());
+                        }
+                        Err(error) => return Err(error),
+                    }
                 }
             }
         }
@@ -155,7 +163,14 @@ async fn server(system: &str, job: &Job<'_>, programs: Option<&Path>) -> Result<
         ("lacuna-with-feed", _) => nats::lacuna(job, true).await,
         ("jetstream-always", _) => nats::jetstream(job, Some("always")).await,
         ("jetstream-shipped", _) => nats::jetstream(job, None).await,
-        ("postgresql", Some(programs)) => postgresql::measure(job, programs).await,
+        ("postgresql", Some(programs)) => std::thread::scope(|scope| {
+            // Its client is at its best with more than one thread.
+            let measure = || {
+                let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+                runtime.block_on(postgresql::measure(job, programs))
+            };
+            scope.spawn(measure).join().map_err(|_| "a thread panicked")?
+        }),
         _ => nats::echo(job).await,
     }
 }

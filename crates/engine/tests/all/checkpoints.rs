@@ -121,7 +121,7 @@ fn a_key_may_lie_elsewhere_and_a_broken_one_is_not_replaced() {
 fn the_clock_signs_what_it_finds_and_listeners_hear_of_it() {
     let rig = Rig::new();
     rig.opened("s");
-    let Rig { folder, journal } = rig;
+    let Rig { folder, journal, .. } = rig;
     let journal = Arc::new(journal);
     let heard = Arc::<Mutex<Vec<Signed>>>::default();
     let (sender, receiver) = std::sync::mpsc::channel();

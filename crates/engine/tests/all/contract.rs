@@ -126,14 +126,14 @@ fn a_snapshot_of_the_format_before_summaries_were_judged_is_passed_over() {
             rig.append("s", &[(&format!("m{n}"), "words")]);
         }
         let before = rig.journal.state(&key("s")).unwrap();
-        let Rig { folder, journal } = rig;
+        let Rig { folder, journal, .. } = rig;
         journal.close().unwrap();
         drop(journal);
         let all =
             snapshots(folder.path(), |stored| stored[4..6].copy_from_slice(&format.to_le_bytes()));
         assert!(!all.is_empty() && all.iter().all(|stored| stored.starts_with(b"LCS1")));
         let journal = Journal::open(folder.path(), Options::default()).unwrap();
-        let rig = Rig { folder, journal };
+        let rig = Rig::of(folder, journal);
         assert_eq!(*rig.journal.state(&key("s")).unwrap(), *before, "format {format}");
         assert_eq!(pruned(&rig, "tester", replacing(&["a"], "sum")).verdict, Verdict::Reversible);
         assert_eq!(rig.journal.verify(&VerifyOptions::default(), |_| {}).unwrap().faults, vec![]);

@@ -10,7 +10,7 @@ use crate::rig::{Rig, key, principal};
 
 /// Takes the only pack of payloads away, or changes its last content.
 pub(crate) fn damage(rig: Rig, destroy: bool) -> Rig {
-    let Rig { folder, journal } = rig;
+    let Rig { folder, journal, .. } = rig;
     journal.close().unwrap();
     drop(journal);
     let db = Database::open(folder.path().join("journal.redb")).unwrap();
@@ -33,7 +33,7 @@ pub(crate) fn damage(rig: Rig, destroy: bool) -> Rig {
     write.commit().unwrap();
     drop(db);
     let journal = Journal::open(folder.path(), Options::default()).unwrap();
-    Rig { folder, journal }
+    Rig::of(folder, journal)
 }
 
 fn with_two_spans() -> Rig {

@@ -86,7 +86,7 @@ fn what_cannot_be_read_is_no_gap_but_an_error() {
     for name in ["x", "y", "z"] {
         send(&rig.journal, &session, append(&[(name, "words")]));
     }
-    let Rig { folder, journal } = rig;
+    let Rig { folder, journal, .. } = rig;
     journal.close().unwrap();
     drop(journal);
     let db = Database::open(folder.path().join("journal.redb")).unwrap();

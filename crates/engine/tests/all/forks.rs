@@ -277,7 +277,7 @@ fn a_fork_at_any_step_of_a_run_shares_or_says_what_went() {
     for (number, step) in STEPS.iter().enumerate().filter(|(_, step)| mine(step)) {
         let rig = parent();
         rig.send(STREAM, at_once("s")).unwrap();
-        let Rig { folder: _folder, journal } = rig;
+        let Rig { folder: _folder, journal, .. } = rig;
         let journal = Arc::new(journal);
         let fired = Rc::new(Cell::new(false));
         let (inner, seen) = (Arc::clone(&journal), Rc::clone(&fired));
@@ -318,7 +318,7 @@ fn a_directive_of_a_fork_and_its_parents_are_told_apart() {
 fn verify_tells_a_table_of_forks_that_says_something_else() {
     let rig = parent();
     forked(&rig.journal, "f", "s");
-    let Rig { folder, journal } = rig;
+    let Rig { folder, journal, .. } = rig;
     let number = |session| journal.state(&key(session)).unwrap().number.0;
     let (parent, child) = (number("s"), number("f"));
     journal.close().unwrap();

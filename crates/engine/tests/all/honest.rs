@@ -11,7 +11,7 @@ use lacuna_engine::{Done, EngineError, Journal, Options, Request};
 use lacuna_store::Keys;
 use redb::{Database, ReadableTable as _, TableDefinition};
 
-use crate::rig::{Rig, append, ids, key, open, principal, prune, request, span};
+use crate::rig::{Rig, ids, key, open, principal, request, span};
 
 pub(crate) type Answer = Result<Done, EngineError>;
 
@@ -95,27 +95,15 @@ pub(crate) fn submit(rig: &Rig, request: Request, answers: &SyncSender<Answer>) 
 pub(crate) struct Held(SyncSender<()>);
 
 impl Held {
-    /// An answer to another session that does not return, so that nothing more is committed; and a prune
-    /// there that rests on what cannot be committed, so that the writer waits for it.
+    /// Another session's opening, for which the writer asks the time and is told nothing.
     pub(crate) fn up(rig: &Rig) -> Self {
         let session = format!("held-{}", rig.journal.head().seq);
         let (entered, inside) = sync_channel(1);
         let (release, gate) = sync_channel::<()>(1);
-        let callback = Box::new(move |answer| {
-            entered.send(answer).unwrap();
-            gate.recv().unwrap();
-        });
+        *rig.gate.lock().unwrap() = Some((entered, gate));
+        let callback = Box::new(|answer: Answer| assert!(answer.is_ok()));
         rig.journal.submit(request(&session, None, open()), callback).unwrap();
-        let done = inside.recv().unwrap();
-        assert!(done.is_ok());
-        for command in [append(&[("x", "words")]), prune(&["x"], false)] {
-            let callback = Box::new(|answer: Answer| assert!(answer.is_ok()));
-            rig.journal.submit(request(&session, None, command), callback).unwrap();
-        }
-        // It has taken the prune: whatever comes now is behind it.
-        while rig.journal.stats().unwrap().waiting > 0 {
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        }
+        inside.recv().unwrap();
         Self(release)
     }
 
@@ -138,7 +126,7 @@ const CHUNKS: TableDefinition<'static, (u64, u32), &[u8]> = TableDefinition::new
 pub(crate) fn damaged(rig: Rig, session: &str, spans: &[&str]) -> Rig {
     let state = rig.journal.state(&key(session)).unwrap();
     let seqs: Vec<u64> = ids(spans).iter().map(|id| state.find(id).unwrap().seq).collect();
-    let Rig { folder, journal } = rig;
+    let Rig { folder, journal, .. } = rig;
     journal.close().unwrap();
     drop(journal);
     let keys = Keys::in_folder(folder.path()).unwrap();
@@ -166,7 +154,7 @@ pub(crate) fn damaged(rig: Rig, session: &str, spans: &[&str]) -> Rig {
     write.commit().unwrap();
     drop(db);
     let journal = Journal::open(folder.path(), Options::default()).unwrap();
-    Rig { folder, journal }
+    Rig::of(folder, journal)
 }
 
 /// The same pack with one bit of one payload changed. It is plain, as the first release wrote them:

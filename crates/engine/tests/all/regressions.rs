@@ -96,7 +96,7 @@ fn a_session_that_cannot_be_read_is_its_own_trouble() {
     rig.opened("broken");
     rig.append("broken", &[("a", "alpha")]);
     rig.opened("sound");
-    let Rig { folder, journal } = rig;
+    let Rig { folder, journal, .. } = rig;
     journal.close().unwrap();
     drop(journal);
     let db = Database::open(folder.path().join("journal.redb")).unwrap();
@@ -111,7 +111,7 @@ fn a_session_that_cannot_be_read_is_its_own_trouble() {
     write.commit().unwrap();
     drop(db);
     let journal = Journal::open(folder.path(), Options::default()).unwrap();
-    let rig = Rig { folder, journal };
+    let rig = Rig::of(folder, journal);
     for _ in 0..2 {
         let answer = rig.send("broken", append(&[("b", "beta")]));
         assert!(matches!(answer, Err(EngineError::Store(_))), "{answer:?}");

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender};
+use std::sync::{Arc, Mutex};
 
 use lacuna_core::{
     Command, CommandStamp, Content, Contract, Digest, NewSpan, Open, Origin, Principal, Prune,
@@ -14,7 +15,11 @@ use tempfile::TempDir;
 pub(crate) struct Rig {
     pub(crate) folder: TempDir,
     pub(crate) journal: Journal,
+    pub(crate) gate: Gate,
 }
+
+/// Where the writer stops once when it asks for the time: it says that it is there, and waits for word.
+pub(crate) type Gate = Arc<Mutex<Option<(SyncSender<()>, Receiver<()>)>>>;
 
 impl Rig {
     pub(crate) fn new() -> Self {
@@ -23,8 +28,25 @@ impl Rig {
 
     pub(crate) fn with(options: Options) -> Self {
         let folder = tempfile::tempdir().unwrap();
+        let gate = Gate::default();
+        let (at_gate, told) = (Arc::clone(&gate), Arc::clone(&options.clock));
+        let clock = move || {
+            let writer = std::thread::current().name() == Some("lacuna-writer");
+            let stops = writer.then(|| at_gate.lock().unwrap().take()).flatten();
+            if let Some((there, word)) = stops {
+                there.send(()).unwrap();
+                word.recv().unwrap();
+            }
+            told()
+        };
+        let options = Options { clock: Arc::new(clock), ..options };
         let journal = Journal::open(folder.path(), options).unwrap();
-        Self { folder, journal }
+        Self { folder, journal, gate }
+    }
+
+    /// A journal that was opened elsewhere.
+    pub(crate) fn of(folder: TempDir, journal: Journal) -> Self {
+        Self { folder, journal, gate: Gate::default() }
     }
 
     /// Closes the journal cleanly and opens it again.
@@ -34,11 +56,11 @@ impl Rig {
 
     /// The same with other options.
     pub(crate) fn reopened_with(self, options: Options) -> Self {
-        let Self { folder, journal } = self;
+        let Self { folder, journal, .. } = self;
         journal.close().unwrap();
         drop(journal);
         let journal = Journal::open(folder.path(), options).unwrap();
-        Self { folder, journal }
+        Self::of(folder, journal)
     }
 
     pub(crate) fn path(&self) -> &Path {

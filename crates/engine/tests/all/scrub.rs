@@ -87,12 +87,12 @@ fn damage_is_found_and_recorded_without_anybody_asking() {
     rig.opened("s");
     rig.append("s", &[("a", "alpha")]);
     rig.append("s", &[("b", "beta")]);
-    let Rig { folder, journal } = rig;
+    let Rig { folder, journal, .. } = rig;
     journal.close().unwrap();
     drop(journal);
     lose_the_last_pack(folder.path());
     let journal = lacuna_engine::Journal::open(folder.path(), hands.options(FAST)).unwrap();
-    let rig = Rig { folder, journal };
+    let rig = Rig::of(folder, journal);
     let seen = complete(&rig, hands.now());
     assert_eq!((seen.verified, seen.damaged, seen.bytes), (1, 1, 5));
     let state = rig.journal.state(&key("s")).unwrap();
@@ -169,13 +169,13 @@ fn a_place_that_cannot_be_read_costs_a_round_and_no_more() {
         let rig = Rig::with(hands.options(FAST));
         rig.opened("s");
         rig.append("s", &[("a", "alpha")]);
-        let Rig { folder, journal } = rig;
+        let Rig { folder, journal, .. } = rig;
         journal.close().unwrap();
         drop(journal);
         std::fs::write(folder.path().join("journal.scrub"), text).unwrap();
         hands.forward(1);
         let journal = lacuna_engine::Journal::open(folder.path(), hands.options(FAST)).unwrap();
-        let rig = Rig { folder, journal };
+        let rig = Rig::of(folder, journal);
         assert_eq!(complete(&rig, hands.now()).verified, 1, "{text:?}");
     }
 }
