@@ -94,8 +94,10 @@ impl Report {
     /// Something that could not be measured.
     pub(crate) fn skip(&mut self, what: &str, why: &str) {
         let line = format!("{what} is skipped: {why}");
-        progress(&line);
-        self.skipped.push(line);
+        if !self.skipped.contains(&line) {
+            progress(&line);
+            self.skipped.push(line);
+        }
     }
 
     /// Puts the middle of its rounds in the place of each measurement.
@@ -186,7 +188,7 @@ pub(crate) fn table<'a>(
     for (number, row) in all.iter().enumerate() {
         let cells = row.iter().zip(&widths).map(|(cell, width)| {
             let pad = " ".repeat(width - cell.chars().count());
-            if cell.starts_with(|c: char| c.is_ascii_digit() || c == '–') {
+            if cell == "–" || cell.parse::<f64>().is_ok() {
                 format!("{pad}{cell}")
             } else {
                 format!("{cell}{pad}")
