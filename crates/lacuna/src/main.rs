@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 /// Spans and requests are many small allocations, made by one thread and freed by another: with it the daemon
-/// takes a quarter less processor time.
+/// takes about a fifth less processor time for an append.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
