@@ -151,7 +151,6 @@ fn what_was_decided_behind_a_commit_that_fails_is_neither_written_nor_acknowledg
     assert!(answers.try_recv().is_err(), "nothing is answered before the first is durable");
     let written = disk.0.writes.load(Ordering::SeqCst);
     word.send(false).unwrap();
-    drop(send);
     drop(sender);
     let answers: Vec<Answer> = answers.iter().collect();
     assert!(!answers.is_empty());
@@ -226,7 +225,6 @@ fn a_commit_that_fails_under_a_session_that_left_memory_ends_the_journal_and_nob
     (0..100).for_each(|n| send(0, format!("c{n}")));
     std::thread::sleep(Duration::from_millis(30));
     second.send(false).unwrap();
-    drop(send);
     drop(sender);
     let answers: Vec<Answer> = answers.iter().collect();
     assert_eq!(answers.len(), 1 + SESSIONS * 20 + 100, "each is answered");
