@@ -6,13 +6,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use lacuna_core::{
-    Claim, ClaimOrigin, ClaimSource, Command, Content, Contract, Digest, Examiner, NewSpan, Open,
-    Origin, Reply, Role, SessionKey, SpanId, SpanKind, StoredClaims, Summarize, SummaryStatus,
-    text,
+    Claim, ClaimOrigin, ClaimSource, Command, Contract, Digest, Examiner, NewSpan, Open, Reply,
+    SessionKey, SpanId, SpanKind, StoredClaims, Summarize, SummaryStatus, text,
 };
 use lacuna_engine::{Journal, Options, Request};
 
 use crate::Failure;
+use crate::sample::span_of;
 
 const SPANS: usize = 200;
 const SPAN_BYTES: usize = 4 << 10;
@@ -144,25 +144,7 @@ fn content(n: usize) -> String {
 }
 
 fn span(n: usize, content: &str) -> NewSpan {
-    NewSpan {
-        id: Some(id(n)),
-        role: Role::Tool,
-        origin: Origin::Tool,
-        kind: SpanKind::ToolResult,
-        content: Content::Bytes(content.as_bytes().into()),
-        digest: Digest::of(content.as_bytes()),
-        media_type: "text/plain".into(),
-        tokens: None,
-        hedged: false,
-        pinned: false,
-        turn: None,
-        answers: None,
-        contradicts: Vec::new(),
-        supersedes: None,
-        labels: Default::default(),
-        source: None,
-        in_window: true,
-    }
+    NewSpan { id: Some(id(n)), kind: SpanKind::ToolResult, ..span_of(content.as_bytes()) }
 }
 
 fn id(n: usize) -> SpanId {

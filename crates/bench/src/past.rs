@@ -5,12 +5,12 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use lacuna_core::{
-    Command, Content, Contract, Digest, NewSpan, Open, Origin, Prune, PruneMode, Role, SessionKey,
-    SpanId, SpanKind, Timestamp,
+    Command, Contract, NewSpan, Open, Origin, Prune, PruneMode, Role, SessionKey, SpanId, Timestamp,
 };
 use lacuna_engine::{Journal, Moment, Options, Request, VerifyOptions};
 
 use crate::Failure;
+use crate::sample::span_of;
 
 /// Spans of one append, and bytes of one span.
 const COMMAND: u64 = 20;
@@ -159,20 +159,8 @@ fn span(number: u64, turn: u64) -> NewSpan {
         id: id(number).ok(),
         role: Role::User,
         origin: Origin::User,
-        kind: SpanKind::Message,
-        digest: Digest::of(text.as_bytes()),
-        content: Content::Bytes(text.into_bytes().into()),
-        media_type: "text/plain".into(),
-        tokens: None,
-        hedged: false,
-        pinned: false,
         turn: Some(turn),
-        answers: None,
-        contradicts: Vec::new(),
-        supersedes: None,
-        labels: Default::default(),
-        source: None,
-        in_window: true,
+        ..span_of(text.as_bytes())
     }
 }
 

@@ -9,12 +9,11 @@ use std::time::{Duration, Instant};
 
 use lacuna_core::event::{Keep, LiveHandles, Match, Rule, Since};
 use lacuna_core::retention::{Period, STREAM};
-use lacuna_core::{
-    Command, Content, Contract, Digest, NewSpan, Open, Origin, Role, SessionKey, SpanKind,
-};
+use lacuna_core::{Command, Contract, NewSpan, Open, SessionKey, SpanKind};
 use lacuna_engine::{Journal, Options, Request, RunRequest};
 
 use crate::Failure;
+use crate::sample::span_of;
 
 /// Bytes of one span, and spans of one command.
 const SPAN_BYTES: usize = 512;
@@ -141,23 +140,10 @@ pub(crate) fn fill(journal: &Journal, spans: usize, lie: Lie) -> Result<(), Fail
 pub(crate) fn span(seed: u64, label: &str) -> NewSpan {
     let text = crate::text::text(seed, SPAN_BYTES);
     NewSpan {
-        id: None,
-        role: Role::Tool,
-        origin: Origin::Tool,
         kind: SpanKind::ToolResult,
-        digest: Digest::of(text.as_bytes()),
-        content: Content::Bytes(text.into_bytes().into()),
-        media_type: "text/plain".into(),
-        tokens: None,
-        hedged: false,
-        pinned: false,
-        turn: None,
-        answers: None,
-        contradicts: Vec::new(),
-        supersedes: None,
         labels: [("lot".to_owned(), label.to_owned())].into(),
-        source: None,
         in_window: false,
+        ..span_of(text.as_bytes())
     }
 }
 

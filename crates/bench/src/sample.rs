@@ -59,28 +59,32 @@ impl Sample {
         self.text.len() as u64
     }
 
-    /// A tool's result with this piece for content.
+    /// A tool's message with this piece for content.
     pub(crate) fn span(&self, number: u64) -> NewSpan {
-        let content = self.piece(number).as_bytes();
-        NewSpan {
-            id: None,
-            role: Role::Tool,
-            origin: Origin::Tool,
-            kind: SpanKind::Message,
-            digest: Digest::of(content),
-            content: Content::Bytes(content.into()),
-            media_type: "text/plain".into(),
-            tokens: None,
-            hedged: false,
-            pinned: false,
-            turn: None,
-            answers: None,
-            contradicts: Vec::new(),
-            supersedes: None,
-            labels: Default::default(),
-            source: None,
-            in_window: true,
-        }
+        span_of(self.piece(number).as_bytes())
+    }
+}
+
+/// A tool's message in the window, with nothing but its content.
+pub(crate) fn span_of(content: &[u8]) -> NewSpan {
+    NewSpan {
+        id: None,
+        role: Role::Tool,
+        origin: Origin::Tool,
+        kind: SpanKind::Message,
+        digest: Digest::of(content),
+        content: Content::Bytes(content.into()),
+        media_type: "text/plain".into(),
+        tokens: None,
+        hedged: false,
+        pinned: false,
+        turn: None,
+        answers: None,
+        contradicts: Vec::new(),
+        supersedes: None,
+        labels: Default::default(),
+        source: None,
+        in_window: true,
     }
 }
 

@@ -4,12 +4,11 @@
 use std::io::Write as _;
 use std::time::Instant;
 
-use lacuna_core::{
-    Command, Content, Contract, Digest, NewSpan, Open, Origin, Role, SessionKey, SpanKind,
-};
+use lacuna_core::{Command, Contract, NewSpan, Open, SessionKey, SpanKind};
 use lacuna_engine::{Among, Bounds, Journal, Options, Pattern, Request};
 
 use crate::Failure;
+use crate::sample::span_of;
 
 /// Bytes of one append.
 const COMMAND: usize = 1 << 20;
@@ -62,25 +61,7 @@ pub(crate) fn run(megabytes: usize, span_bytes: usize) -> Result<(), Failure> {
 
 fn span(seed: u64, bytes: usize) -> NewSpan {
     let text = crate::text::text(seed, bytes);
-    NewSpan {
-        id: None,
-        role: Role::Tool,
-        origin: Origin::Tool,
-        kind: SpanKind::ToolResult,
-        digest: Digest::of(text.as_bytes()),
-        content: Content::Bytes(text.into_bytes().into()),
-        media_type: "text/plain".into(),
-        tokens: None,
-        hedged: false,
-        pinned: false,
-        turn: None,
-        answers: None,
-        contradicts: Vec::new(),
-        supersedes: None,
-        labels: Default::default(),
-        source: None,
-        in_window: false,
-    }
+    NewSpan { kind: SpanKind::ToolResult, in_window: false, ..span_of(text.as_bytes()) }
 }
 
 fn session() -> Result<SessionKey, Failure> {
