@@ -179,3 +179,57 @@ pub(crate) fn put(write: &WriteTransaction, packs: &Packs) -> Result<(), StoreEr
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes that cannot be compressed.
+    fn noise(seed: u64, length: usize) -> Vec<u8> {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut byte = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 32) as u8
+        };
+        (0..length).map(|_| byte()).collect()
+    }
+
+    fn of_noise(count: u64, each: usize) -> CompressedPack {
+        let mut pack = PackBuilder::default();
+        (1..=count).for_each(|seq| pack.push(seq, &noise(seq, each)));
+        pack.compress()
+    }
+
+    #[test]
+    fn a_pack_that_would_waste_its_room_is_parted_and_others_are_left_whole() {
+        // Nine halves of a KiB take two pages, of which they need little more than one.
+        let parts = fitted(of_noise(9, 512));
+        assert_eq!(parts.len(), 2);
+        assert!(parts.iter().map(|part| taken(part.len())).sum::<usize>() < 2 * PAGE);
+        assert_eq!(parts.iter().map(CompressedPack::raw_len).sum::<usize>(), 9 * 512);
+        // Full enough; within one page; nothing to part.
+        for (count, each) in [(13, 512), (6, 512), (1, 5_000)] {
+            assert_eq!(fitted(of_noise(count, each)).len(), 1, "{count} of {each}");
+        }
+    }
+
+    #[test]
+    fn packs_are_closed_where_those_before_them_would_have_filled_their_room() {
+        let target = Target::new();
+        assert_eq!(target.get(), PackBuilder::TARGET);
+        // Contents that shrink to a third, then some that do not shrink at all, then next to nothing.
+        for (raw, stored, wanted) in
+            [(90_000, 30_000, 3 * FILL), (90_000, 90_000, LEAST), (90_000, 900, MOST)]
+        {
+            (0..60).for_each(|_| target.learn(raw, stored));
+            let got = target.get();
+            assert!(got.abs_diff(wanted) <= wanted / 100, "{got} instead of {wanted}");
+        }
+        // A small one says nothing about others.
+        let before = target.get();
+        target.learn(TELLING - 1, TELLING);
+        assert_eq!(target.get(), before);
+    }
+}
