@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use lacuna_store::StoreError;
 use parking_lot::{Condvar, Mutex};
@@ -48,8 +47,6 @@ pub(crate) enum Awaited {
     Message,
     /// Many of them: something is on its way.
     Many,
-    /// So many.
-    Company(usize),
     /// Nothing else.
     Landing,
 }
@@ -62,7 +59,6 @@ impl Waiting {
             || match self.awaited {
                 Some(Awaited::Message) => messages > 0,
                 Some(Awaited::Many) => messages > 0 && many,
-                Some(Awaited::Company(count)) => messages >= count,
                 Some(Awaited::Landing) | None => false,
             }
     }
@@ -158,25 +154,6 @@ impl Intake {
             messages.extend(state.messages.drain(..));
         }
         std::mem::take(&mut state.landed)
-    }
-
-    /// Waits a moment for so many messages, and takes what has come.
-    pub(crate) fn wait_for_company(
-        &self,
-        messages: &mut VecDeque<Message>,
-        count: usize,
-        moment: Duration,
-    ) {
-        let until = Instant::now() + moment;
-        let mut state = self.0.state.lock();
-        state.awaited = Some(Awaited::Company(count));
-        while !state.has_reason() && state.awaited.is_some() {
-            if self.0.reason.wait_until(&mut state, until).timed_out() {
-                break;
-            }
-        }
-        state.awaited = None;
-        messages.extend(state.messages.drain(..));
     }
 
     /// Takes note that the writer begins with a message of this many bytes.

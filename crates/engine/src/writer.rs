@@ -8,7 +8,6 @@ mod snapshots;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
 
 use lacuna_core::{Command, Reply, SessionKey, SessionNo, SessionState, Tenant};
 use lacuna_store::{Anchors, Snapshot, Store, StoreError};
@@ -22,11 +21,6 @@ use crate::intake::{Awaited, Intake, closed};
 use crate::retention::removal::{Removed, Removing};
 use crate::stats::Counters;
 use crate::{Callback, Done, EngineError, Options, Request};
-
-/// Who was answered together comes back together. A batch that has less than one in so many commands of the
-/// one before it waits a moment, rather than to be written for the first of them alone.
-const COMPANY: usize = 4;
-const MOMENT: Duration = Duration::from_micros(100);
 
 /// What reaches the writer.
 pub(crate) enum Message {
@@ -92,8 +86,6 @@ pub(crate) struct Writer {
     /// What is decided and not on its way yet.
     batch: Batch,
     committing: Committing,
-    /// Commands of the batch that was closed last.
-    answered: usize,
     sessions: Cache<Staged>,
     /// Sessions that were thrown out of memory while events of theirs were on their way.
     left: HashMap<SessionKey, SessionNo>,
@@ -128,7 +120,6 @@ impl Writer {
             intake,
             batch,
             committing,
-            answered: 0,
             sessions,
             left: HashMap::new(),
             messages: VecDeque::new(),
@@ -169,13 +160,6 @@ impl Writer {
                 return self.rest();
             }
             if self.committing.flying() == 0 && !self.batch.is_empty() {
-                let company = (self.answered / COMPANY).saturating_sub(self.batch.commands());
-                if company > 0 {
-                    self.intake.wait_for_company(&mut self.messages, company, MOMENT);
-                    if self.take_all()? {
-                        return self.rest();
-                    }
-                }
                 self.close_batch()?;
             }
         }
@@ -337,7 +321,6 @@ impl Writer {
             let snapshots = self.due_snapshots();
             self.batch.keep(snapshots);
         }
-        self.answered = self.batch.commands();
         self.committing.close(self.batch.take())?;
         self.evict()
     }
