@@ -285,6 +285,13 @@ impl Committer {
                 None => replies.into_iter().for_each(|(callback, answer)| callback(answer)),
                 Some(why) => refuse(replies, why),
             }
+            // Nobody waits for it now but who comes next.
+            if failed.is_none()
+                && let Err(error) = self.store.flush_if_due()
+            {
+                self.failed.set(&error.to_string());
+                self.intake.landed(Err(error));
+            }
         }
     }
 

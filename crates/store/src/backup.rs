@@ -40,7 +40,8 @@ impl Store {
             let file = folder.journal();
             // Keys without a journal are of one that is to be put back, or of an earlier attempt.
             let keys = [Which::First, Which::Second].iter().any(|one| folder.keys(*one).exists());
-            if file.exists() || (keys && !folder.copying().exists()) {
+            let others = file.exists() || folder.log().exists();
+            if others || (keys && !folder.copying().exists()) {
                 let source = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
                 return Err(StoreError::Folder { folder: to.to_owned(), source });
             }

@@ -1,14 +1,15 @@
-//! Writing: one commit, one transaction.
+//! Writing: one commit, one transaction. It is durable in the log first; see there.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use lacuna_codec::block_hash;
 use lacuna_core::{Digest, SessionKey, SessionNo, Timestamp};
-use redb::WriteTransaction;
+use redb::{Durability, WriteTransaction};
 
 use crate::forks::ForkRow;
 use crate::ledger::Loss;
+use crate::log::Log;
 use crate::open::{Head, Store, defensively};
 use crate::packing::{self, Packs};
 use crate::removal::Removal;
@@ -16,6 +17,11 @@ use crate::snapshots::{self, Snapshot};
 use crate::steps::step_taken;
 use crate::tables::{EVENTS, RESIDUES, SESSION_BLOCKS, SESSIONS};
 use crate::{StoreError, forks, ledger};
+
+/// The database is synced when the log has grown to this size: it takes 10 to 20 ms then.
+const LOG_BYTES: u64 = 8 << 20;
+/// In a large file, when the log has this part of it: what is written about free pages grows with the file.
+const LOG_SHARE: u64 = 1_024;
 
 /// What one transaction writes.
 #[derive(Debug, Default)]
@@ -59,32 +65,23 @@ impl Store {
             commit.last,
             self.head().seq
         );
-        self.write(|write| {
-            if let Some(removal) = &commit.removal {
-                removal.apply(write)?;
-            }
-            write.open_table(EVENTS)?.insert(commit.first, commit.block.as_slice())?;
-            packing::put(write, &commit.payloads)?;
-            ledger::put(write, &commit.losses)?;
-            forks::put(write, &commit.forks)?;
-            if !commit.residues.is_empty() {
-                let mut residues = write.open_table(RESIDUES)?;
-                for (seq, residue) in &commit.residues {
-                    residues.insert(seq, residue.as_slice())?;
+        let mut log = self.log();
+        if commit.is_logged() {
+            self.flush_if_due_with(&mut log)?;
+            let logged = log.append(&commit.record());
+            logged.inspect_err(|error| self.mark_failed(error))?;
+            // It stands in the log: a second one in its place must never.
+            self.put(commit, Durability::None).map_err(|error| log.fail(&error.to_string()))?;
+        } else {
+            log.usable()?;
+            self.put(commit, Durability::Immediate).inspect_err(|error| {
+                if !matches!(error, StoreError::StaleRemoval { .. }) {
+                    log.fail(&error.to_string());
                 }
-            }
-            let mut index = write.open_table(SESSION_BLOCKS)?;
-            for (session, version) in &commit.sessions {
-                index.insert((session.0, *version), commit.first)?;
-            }
-            if !commit.opened.is_empty() {
-                let mut names = write.open_table(SESSIONS)?;
-                for (key, number) in &commit.opened {
-                    names.insert(key.to_string().as_str(), number.0)?;
-                }
-            }
-            snapshots::put(write, &commit.snapshots)
-        })?;
+            })?;
+            log.begin_anew();
+        }
+        drop(log);
         if !commit.forks.is_empty() {
             self.forked.store(true, Ordering::Relaxed);
         }
@@ -97,39 +94,119 @@ impl Store {
         Ok(())
     }
 
+    fn put(&self, commit: &Commit, durability: Durability) -> Result<(), StoreError> {
+        self.write_with(durability, |write| put(write, commit))
+    }
+
     /// Stores sessions' states as shortcuts.
     pub fn write_snapshots(&self, snapshots: &[Snapshot]) -> Result<(), StoreError> {
         self.write(|write| snapshots::put(write, snapshots))
     }
 
-    /// Makes a commit after which the next open is fast, whatever happens to the process.
-    pub fn checkpoint(&self) -> Result<(), StoreError> {
-        self.give_back(|write| write.set_quick_repair(true))
+    /// Syncs the database if the log has grown long. Whoever appends calls it when nobody waits: the next
+    /// append does it otherwise. After an error every later call fails.
+    pub fn flush_if_due(&self) -> Result<(), StoreError> {
+        self.flush_if_due_with(&mut self.log())
     }
 
+    fn flush_if_due_with(&self, log: &mut Log) -> Result<(), StoreError> {
+        if log.size() < LOG_BYTES {
+            return Ok(());
+        }
+        let file = self.folder.as_ref().and_then(|folder| folder.journal().metadata().ok());
+        let file = file.map_or(0, |meta| meta.len());
+        if log.size() < file / LOG_SHARE { Ok(()) } else { self.flush_with(log) }
+    }
+
+    /// Syncs the database: then its file has everything without the log.
+    pub fn flush(&self) -> Result<(), StoreError> {
+        self.flush_with(&mut self.log())
+    }
+
+    fn flush_with(&self, log: &mut Log) -> Result<(), StoreError> {
+        log.usable()?;
+        self.write(|_| Ok(()))?;
+        log.begin_anew();
+        Ok(())
+    }
+
+    /// Leaves the journal as a clean stop does: the database has everything, and no number of a key is
+    /// reserved any more.
+    pub fn checkpoint(&self) -> Result<(), StoreError> {
+        let mut log = self.log();
+        log.usable()?;
+        self.give_back()?;
+        log.begin_anew();
+        Ok(())
+    }
+
+    /// One durable transaction. It makes durable what stands in the log, too; but only who holds the log
+    /// can know that nothing comes to it meanwhile.
     pub(crate) fn write(
         &self,
         body: impl FnOnce(&WriteTransaction) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let result = defensively(|| {
-            let write = self.db.begin_write()?;
-            body(&write)?;
-            write.commit().map_err(|error| self.indeterminate(&error))
-        });
-        if let Some(folder) = &self.folder
-            && let Err(error @ (StoreError::Database(_) | StoreError::Damaged(_))) = &result
-        {
-            folder.mark_failed(&error.to_string());
-        }
-        result
+        self.write_with(Durability::Immediate, body)
     }
 
-    pub(crate) fn indeterminate(&self, error: &redb::CommitError) -> StoreError {
-        if let Some(folder) = &self.folder {
+    fn write_with(
+        &self,
+        durability: Durability,
+        body: impl FnOnce(&WriteTransaction) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let result = defensively(|| {
+            let mut write = self.db.begin_write()?;
+            match durability {
+                // It writes down which pages are free: the next open need not walk the file for that.
+                Durability::Immediate => write.set_quick_repair(true),
+                _ => write
+                    .set_durability(durability)
+                    .map_err(|error| StoreError::Database(redb::Error::from(error)))?,
+            }
+            body(&write)?;
+            write.commit().map_err(|error| StoreError::Indeterminate(error.to_string()))
+        });
+        result.inspect_err(|error| self.mark_failed(error))
+    }
+
+    /// Has the next open look at everything, where this failure gives reason to.
+    fn mark_failed(&self, error: &StoreError) {
+        let telling = matches!(
+            error,
+            StoreError::Database(_) | StoreError::Damaged(_) | StoreError::Indeterminate(_)
+        );
+        if let Some(folder) = self.folder.as_ref().filter(|_| telling) {
             folder.mark_failed(&error.to_string());
         }
-        StoreError::Indeterminate(error.to_string())
     }
+}
+
+/// Writes all of a commit.
+pub(crate) fn put(write: &WriteTransaction, commit: &Commit) -> Result<(), StoreError> {
+    if let Some(removal) = &commit.removal {
+        removal.apply(write)?;
+    }
+    write.open_table(EVENTS)?.insert(commit.first, commit.block.as_slice())?;
+    packing::put(write, &commit.payloads)?;
+    ledger::put(write, &commit.losses)?;
+    forks::put(write, &commit.forks)?;
+    if !commit.residues.is_empty() {
+        let mut residues = write.open_table(RESIDUES)?;
+        for (seq, residue) in &commit.residues {
+            residues.insert(seq, residue.as_slice())?;
+        }
+    }
+    let mut index = write.open_table(SESSION_BLOCKS)?;
+    for (session, version) in &commit.sessions {
+        index.insert((session.0, *version), commit.first)?;
+    }
+    if !commit.opened.is_empty() {
+        let mut names = write.open_table(SESSIONS)?;
+        for (key, number) in &commit.opened {
+            names.insert(key.to_string().as_str(), number.0)?;
+        }
+    }
+    snapshots::put(write, &commit.snapshots)
 }
 
 impl Default for Head {

@@ -97,6 +97,8 @@ impl Store {
         }
         for _ in 0..ATTEMPTS {
             if let Some(compacted) = defensively(|| self.db.compact())? {
+                // It does not write down which pages are free.
+                self.flush()?;
                 return Ok(compacted);
             }
             std::thread::sleep(WAIT);

@@ -8,6 +8,7 @@ use crate::StoreError;
 use crate::keys::Which;
 
 const JOURNAL: &str = "journal.redb";
+const LOG: &str = "journal.log";
 const KEYS: [&str; 2] = ["journal.keys", "journal.keys.2"];
 const FAILED: &str = "journal.failed";
 
@@ -34,6 +35,16 @@ impl Folder {
 
     pub(crate) fn journal(&self) -> PathBuf {
         self.0.join(JOURNAL)
+    }
+
+    pub(crate) fn log(&self) -> PathBuf {
+        log_of(&self.journal())
+    }
+
+    /// Removes the log: the database has everything. Should it come back, nothing in it counts.
+    pub(crate) fn remove_log(&self) -> Result<(), StoreError> {
+        let doing = || format!("removing {}", self.log().display());
+        std::fs::remove_file(self.log()).map_err(|source| StoreError::Io { doing: doing(), source })
     }
 
     /// Where a copy of the journal's keys lies.
@@ -66,17 +77,25 @@ impl Folder {
             .map_err(|source| StoreError::Io { doing: doing(), source })
     }
 
-    /// Drops the journal's pages from the page cache, so that what is read comes from the disk.
+    /// Drops the pages of journal and log from the page cache, so that what is read comes from the disk.
     pub(crate) fn drop_cached_pages(&self) -> Result<(), StoreError> {
-        let path = self.journal();
-        let doing = || format!("dropping cached pages of {}", path.display());
-        let failed = |source| StoreError::Io { doing: doing(), source };
-        let file = File::open(&path).map_err(failed)?;
-        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
-            .map_err(|error| failed(error.into()))
+        [self.journal(), self.log()].iter().filter(|file| file.exists()).try_for_each(drop_pages)
     }
 
     pub(crate) fn sync(&self) -> std::io::Result<()> {
         File::open(&self.0)?.sync_all()
     }
+}
+
+/// Where the log of the journal in this file lies.
+pub(crate) fn log_of(journal: &Path) -> PathBuf {
+    journal.with_file_name(LOG)
+}
+
+fn drop_pages(path: &PathBuf) -> Result<(), StoreError> {
+    let doing = || format!("dropping cached pages of {}", path.display());
+    let failed = |source| StoreError::Io { doing: doing(), source };
+    let file = File::open(&path).map_err(failed)?;
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
+        .map_err(|error| failed(error.into()))
 }

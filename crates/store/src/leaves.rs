@@ -8,11 +8,11 @@
 use std::sync::{MutexGuard, PoisonError};
 
 use lacuna_codec::PackHeader;
-use redb::{ReadTransaction, ReadableTable, Table, WriteTransaction};
+use redb::{ReadTransaction, ReadableTable, Table};
 
 use crate::StoreError;
 use crate::keys::Keys;
-use crate::open::{Store, defensively};
+use crate::open::Store;
 use crate::tables::{CHUNKS, META, META_LEAVES, META_REWRITTEN, PAYLOADS};
 
 /// Numbers reserved at once. More are reserved less often; what is left of them when the process is
@@ -53,21 +53,12 @@ impl Store {
         Ok(leaves)
     }
 
-    /// Writes that nothing is reserved any more, as well as what `body` writes: then nothing is left to
-    /// destroy at the next open.
-    pub(crate) fn give_back(
-        &self,
-        body: impl FnOnce(&mut WriteTransaction),
-    ) -> Result<(), StoreError> {
+    /// Writes that nothing is reserved any more: then nothing is left to destroy at the next open.
+    pub(crate) fn give_back(&self) -> Result<(), StoreError> {
         // Before the transaction, as everywhere: whoever waits for the numbers may hold none.
         let mut leaves = self.leaves.lock().unwrap_or_else(PoisonError::into_inner);
         leaves.end = leaves.next;
-        defensively(|| {
-            let mut write = self.db.begin_write()?;
-            body(&mut write);
-            put(&mut write.open_table(META)?, META_LEAVES, leaves.end)?;
-            write.commit().map_err(|error| self.indeterminate(&error))
-        })
+        self.write(|write| put(&mut write.open_table(META)?, META_LEAVES, leaves.end))
     }
 
     pub(crate) fn has_reserved(&self) -> bool {

@@ -16,8 +16,10 @@ mod commit;
 mod forks;
 mod leaves;
 mod ledger;
+mod log;
 mod open;
 mod packing;
+mod recovery;
 mod removal;
 
 mod payloads;

@@ -1,20 +1,24 @@
 //! Opening and closing the journal.
 
 use std::cell::Cell;
+use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lacuna_codec::{Block, PackHeader, block_hash};
+use lacuna_codec::PackHeader;
 use lacuna_core::{Digest, Timestamp};
+use redb::backends::FileBackend;
 use redb::{Builder, DatabaseError, ReadTransaction, ReadableTable, StorageBackend};
 
 use crate::database::Guarded;
 use crate::folder::Folder;
 use crate::keys::{ID, KeyRing, MemoryKeys, Place, random};
 use crate::leaves::Leaves;
+use crate::log::Log;
 use crate::packing::Target;
+use crate::recovery::{head_of, recover};
 use crate::tables::{
     CHUNKS, EVENTS, FORKS, FORMAT, FORMAT_PLAIN, META, META_FORMAT, META_JOURNAL, PAYLOADS,
     PUNCTURES, SESSION_BLOCKS, SESSIONS, SNAPSHOTS,
@@ -52,6 +56,8 @@ pub struct Head {
 pub struct Store {
     pub(crate) db: Arc<Guarded>,
     pub(crate) folder: Option<Folder>,
+    /// In front of the database; whoever appends holds it.
+    log: Mutex<Log>,
     pub(crate) head: Mutex<Head>,
     pub(crate) ring: KeyRing,
     pub(crate) leaves: Mutex<Leaves>,
@@ -121,7 +127,9 @@ impl Store {
                 db = Guarded::new(open()?);
                 meta = Meta::of(&db)?;
             }
-            Self::start(db, meta, Place::Folder(folder.clone()))
+            let log = open_log(&folder.log())
+                .map_err(|source| StoreError::Folder { folder: path.to_owned(), source })?;
+            Self::start(db, log, meta, Place::Folder(folder.clone()))
         })?;
         folder.sync().map_err(|source| StoreError::Folder { folder: path.to_owned(), source })?;
         if suspicious {
@@ -130,18 +138,20 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens a journal on a storage backend: memory, or one that injects faults. Its keys are gone with
-    /// the store: what was written can be read by this store only.
-    pub fn open_backend(
-        backend: impl StorageBackend,
+    /// Opens a journal on storage backends, one for the database and one for its log: memory, or some that
+    /// inject faults. Its keys are gone with the store: what was written can be read by this store only.
+    pub fn open_backends(
+        database: impl StorageBackend,
+        log: impl StorageBackend,
         options: &StoreOptions,
     ) -> Result<Self, StoreError> {
-        Self::open_backend_with(backend, &MemoryKeys::default(), options)
+        Self::open_backends_with(database, log, &MemoryKeys::default(), options)
     }
 
-    /// Opens a journal on a storage backend with keys that are kept apart from it.
-    pub fn open_backend_with(
-        backend: impl StorageBackend,
+    /// Opens a journal on storage backends with keys that are kept apart from them.
+    pub fn open_backends_with(
+        database: impl StorageBackend,
+        log: impl StorageBackend,
         keys: &MemoryKeys,
         options: &StoreOptions,
     ) -> Result<Self, StoreError> {
@@ -149,34 +159,36 @@ impl Store {
         builder.set_cache_size(options.cache_bytes);
         defensively(|| {
             let db = builder
-                .create_with_backend(backend)
+                .create_with_backend(database)
                 .map_err(|error| refused(error, Path::new("(backend)")))?;
             let db = Guarded::new(db);
+            // A backend cannot be replaced by a copy: what is plain stays so until it is removed.
             let meta = Meta::of(&db)?;
-            if meta.format == FORMAT_PLAIN {
-                // A backend cannot be replaced by a copy: what is plain stays so until it is removed.
-                raise_format(&db)?;
-            }
-            Self::start(db, meta, Place::Memory(keys.clone()))
+            Self::start(db, Box::new(log), meta, Place::Memory(keys.clone()))
         })
     }
 
-    fn start(db: Guarded, meta: Meta, place: Place) -> Result<Self, StoreError> {
+    fn start(
+        db: Guarded,
+        log: Box<dyn StorageBackend>,
+        meta: Meta,
+        place: Place,
+    ) -> Result<Self, StoreError> {
+        if meta.format < FORMAT {
+            raise_format(&db)?;
+        }
+        let unreadable =
+            |source| StoreError::Io { doing: "opening the journal's log".into(), source };
+        let mut log = Log::open(log, &meta.journal).map_err(unreadable)?;
+        let commits = recover(&db, &mut log)?;
+        if commits > 0 {
+            tracing::info!(
+                commits,
+                "what the last run had not brought into the database is there now"
+            );
+        }
         let read = db.begin_read()?;
-        let head = {
-            let events = read.open_table(EVENTS)?;
-            match events.last()? {
-                None => Head { seq: 0, block: Digest::default(), at: Timestamp(0) },
-                Some((_, value)) => {
-                    let block = Block::open(value.value())?;
-                    let last = block
-                        .events()
-                        .last()
-                        .ok_or_else(|| StoreError::Damaged("its last block is empty".into()))??;
-                    Head { seq: last.seq, block: block_hash(value.value()), at: last.at }
-                }
-            }
-        };
+        let head = head_of(&read.open_table(EVENTS)?)?;
         let folder = match &place {
             Place::Folder(folder) => Some(folder.clone()),
             Place::Memory(_) => None,
@@ -186,6 +198,7 @@ impl Store {
         let store = Self {
             db: Arc::new(db),
             folder,
+            log: Mutex::new(log),
             head: Mutex::new(head),
             journal: meta.journal,
             ring,
@@ -212,14 +225,28 @@ impl Store {
         *self.head.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(crate) fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Closes the journal. The next open needs no repair.
     pub fn close(self) -> Result<(), StoreError> {
-        if self.has_reserved() {
-            self.give_back(|_| ())?;
+        if self.has_reserved() || self.log().size() > 0 {
+            self.checkpoint()?;
+        }
+        if let Some(folder) = &self.folder {
+            folder.remove_log()?;
         }
         // A reader that looks again just now closes it when it is done.
         Arc::into_inner(self.db).map_or(Ok(()), Guarded::close)
     }
+}
+
+fn open_log(path: &Path) -> std::io::Result<Box<dyn StorageBackend>> {
+    let mut options = File::options();
+    let file = options.read(true).write(true).create(true).truncate(false).open(path)?;
+    let backend = FileBackend::new(file).map_err(std::io::Error::other)?;
+    Ok(Box::new(backend))
 }
 
 fn initialise(db: &Guarded) -> Result<(), StoreError> {
@@ -243,7 +270,8 @@ fn initialise(db: &Guarded) -> Result<(), StoreError> {
     write.commit().map_err(|error| StoreError::Indeterminate(error.to_string()))
 }
 
-/// Makes a journal of the first format one of this format, as it is.
+/// Makes a journal of an earlier format one of this format, as it is: a release that does not know the
+/// log must not take it for the whole.
 fn raise_format(db: &Guarded) -> Result<(), StoreError> {
     let write = db.begin_write()?;
     write.open_table(META)?.insert(META_FORMAT, FORMAT.to_le_bytes().as_slice())?;

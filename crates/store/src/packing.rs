@@ -73,6 +73,35 @@ pub struct Packs {
     chunks: Vec<(u64, u32, Vec<u8>)>,
 }
 
+impl Packs {
+    /// Its bytes.
+    pub(crate) fn len(&self) -> usize {
+        let packs = self.packs.iter().map(|(_, stored)| stored.len());
+        packs.chain(self.chunks.iter().map(|(_, _, stored)| stored.len())).sum()
+    }
+
+    /// The packs, by the seq of their first payload.
+    pub(crate) fn packs(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        self.packs.iter().map(|(base, stored)| (*base, stored.as_slice()))
+    }
+
+    /// The parts of large payloads.
+    pub(crate) fn chunks(&self) -> impl Iterator<Item = (u64, u32, &[u8])> {
+        self.chunks.iter().map(|(seq, part, stored)| (*seq, *part, stored.as_slice()))
+    }
+
+    /// Such as they stand elsewhere.
+    pub(crate) fn of(packs: &[(u64, &[u8])], chunks: &[(u64, u32, &[u8])]) -> Self {
+        Self {
+            packs: packs.iter().map(|&(base, stored)| (base, stored.to_vec())).collect(),
+            chunks: chunks
+                .iter()
+                .map(|&(seq, part, stored)| (seq, part, stored.to_vec()))
+                .collect(),
+        }
+    }
+}
+
 impl Packing {
     /// Takes a payload; gives back what is complete with it.
     pub fn push(&mut self, seq: u64, payload: &Arc<[u8]>) -> Option<Unsealed> {

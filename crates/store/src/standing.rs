@@ -9,7 +9,10 @@ use redb::{Builder, ReadTransaction, ReadableTable};
 
 use crate::StoreError;
 use crate::database::Guarded;
+use crate::folder::log_of;
+use crate::log::Log;
 use crate::open::{Store, defensively};
+use crate::recovery::recover;
 use crate::tables::{EVENTS, META, META_JOURNAL};
 use crate::untouched::Untouched;
 use crate::verify::Fault;
@@ -65,7 +68,8 @@ impl Store {
 }
 
 /// Reads the chain of blocks in a copy of a journal's file: `journal.redb`, from wherever it was taken.
-/// A copy that was taken while the journal was in use is repaired in memory only.
+/// A copy that was taken while the journal was in use is repaired in memory only; `journal.log` beside it
+/// has what was not in the file yet.
 pub fn read_copy(file: &Path, checkpoints: &[Checkpoint]) -> Result<CopyReport, StoreError> {
     let io = |source| StoreError::Io { doing: format!("reading {}", file.display()), source };
     let backend = Untouched::open(file).map_err(io)?;
@@ -74,12 +78,23 @@ pub fn read_copy(file: &Path, checkpoints: &[Checkpoint]) -> Result<CopyReport, 
             .create_with_backend(backend)
             .map_err(|error| StoreError::Damaged(error.to_string()))?;
         let db = Guarded::new(db);
-        let read = db.begin_read()?;
-        let journal = read.open_table(META)?.get(META_JOURNAL)?;
+        let journal = db.begin_read()?.open_table(META)?.get(META_JOURNAL)?;
         let journal = journal.and_then(|id| String::from_utf8(id.value().to_vec()).ok());
         let journal =
             journal.ok_or_else(|| StoreError::Damaged("it names no journal id".into()))?;
-        let chain = Chain::read(&read, checkpoints)?;
+        let (log, mut damaged) = (log_of(file), None);
+        if log.exists() {
+            let mut log =
+                Log::open(Box::new(Untouched::open(&log).map_err(io)?), &journal).map_err(io)?;
+            match recover(&db, &mut log) {
+                Ok(_) => {}
+                // Of the database itself that is told below.
+                Err(StoreError::Damaged(what)) => damaged = Some(Fault { seq: None, what }),
+                Err(error) => return Err(error),
+            }
+        }
+        let mut chain = Chain::read(&db.begin_read()?, checkpoints)?;
+        chain.broken = chain.broken.or(damaged);
         let standings = chain.standings(&journal, checkpoints);
         Ok(CopyReport {
             journal,

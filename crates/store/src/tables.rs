@@ -17,8 +17,8 @@
 use redb::TableDefinition;
 
 /// The format of the layout above. A newer one is refused by name.
-pub const FORMAT: u32 = 2;
-/// The first format: as this one, but no pack is encrypted.
+pub const FORMAT: u32 = 3;
+/// The first format: no pack is encrypted. The second had no log in front of the database.
 pub(crate) const FORMAT_PLAIN: u32 = 1;
 
 pub(crate) const META: TableDefinition<'static, &'static str, &'static [u8]> =

@@ -161,12 +161,12 @@ impl StorageBackend for FailingSync {
 #[test]
 fn a_failed_sync_acknowledges_nothing_and_ends_the_writer() {
     let (fail, failed) = (Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
-    let backend = FailingSync {
+    let failing = || FailingSync {
         inner: InMemoryBackend::new(),
         fail: Arc::clone(&fail),
         failed: Arc::clone(&failed),
     };
-    let store = Store::open_backend(backend, &StoreOptions::default()).unwrap();
+    let store = Store::open_backends(failing(), failing(), &StoreOptions::default()).unwrap();
     let journal = Journal::start(store, Options::default());
     journal.execute(request("s", None, open())).unwrap();
     fail.store(true, Ordering::SeqCst);
@@ -188,12 +188,12 @@ fn a_failed_sync_acknowledges_nothing_and_ends_the_writer() {
 #[test]
 fn a_failed_sync_acknowledges_no_summary_that_is_being_examined() {
     let (fail, failed) = (Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
-    let backend = FailingSync {
+    let failing = || FailingSync {
         inner: InMemoryBackend::new(),
         fail: Arc::clone(&fail),
         failed: Arc::clone(&failed),
     };
-    let store = Store::open_backend(backend, &StoreOptions::default()).unwrap();
+    let store = Store::open_backends(failing(), failing(), &StoreOptions::default()).unwrap();
     let journal = Journal::start(store, Options::default());
     journal.execute(request("s", None, open())).unwrap();
     let spans = vec![large("a", 4 << 20, "The port is 5433.")];

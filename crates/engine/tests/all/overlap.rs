@@ -19,7 +19,8 @@ const FEW: u64 = 64;
 /// Memory that tells what was written and not synced, and that can hold a sync up and make it fail.
 #[derive(Debug, Default)]
 struct Watch {
-    inner: InMemoryBackend,
+    /// That of the database, and its log.
+    files: [InMemoryBackend; 2],
     /// Whether something is written that no sync has followed.
     unsynced: AtomicBool,
     writes: AtomicU64,
@@ -29,17 +30,17 @@ struct Watch {
 }
 
 #[derive(Debug, Clone, Default)]
-struct Watched(Arc<Watch>);
+struct Watched(Arc<Watch>, usize);
 
 impl StorageBackend for Watched {
     fn len(&self) -> Result<u64, std::io::Error> {
-        self.0.inner.len()
+        self.file().len()
     }
     fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), std::io::Error> {
-        self.0.inner.read(offset, out)
+        self.file().read(offset, out)
     }
     fn set_len(&self, len: u64) -> Result<(), std::io::Error> {
-        self.0.inner.set_len(len)
+        self.file().set_len(len)
     }
     fn sync_data(&self) -> Result<(), std::io::Error> {
         let gate = self.0.gate.lock().unwrap().take();
@@ -51,18 +52,27 @@ impl StorageBackend for Watched {
         }
         self.0.unsynced.store(false, Ordering::SeqCst);
         self.0.syncs.fetch_add(1, Ordering::SeqCst);
-        self.0.inner.sync_data()
+        self.file().sync_data()
     }
     fn write(&self, offset: u64, data: &[u8]) -> Result<(), std::io::Error> {
         self.0.unsynced.store(true, Ordering::SeqCst);
         self.0.writes.fetch_add(1, Ordering::SeqCst);
-        self.0.inner.write(offset, data)
+        self.file().write(offset, data)
     }
 }
 
 impl Watched {
+    fn file(&self) -> &InMemoryBackend {
+        &self.0.files[self.1]
+    }
+
+    fn store(&self) -> Store {
+        let log = Self(Arc::clone(&self.0), 1);
+        Store::open_backends(self.clone(), log, &StoreOptions::default()).unwrap()
+    }
+
     fn journal(&self) -> Journal {
-        let store = Store::open_backend(self.clone(), &StoreOptions::default()).unwrap();
+        let store = self.store();
         let journal = Journal::start(store, Options::default());
         // Numbers of keys are reserved with the first payload.
         journal.execute(request("first", None, open())).unwrap();
@@ -197,7 +207,7 @@ fn soon(what: &str, happened: impl Fn() -> bool) {
 fn a_commit_that_fails_under_a_session_that_left_memory_ends_the_journal_and_nobody_hangs() {
     const SESSIONS: usize = 6;
     let disk = Watched::default();
-    let store = Store::open_backend(disk.clone(), &StoreOptions::default()).unwrap();
+    let store = disk.store();
     // Room for the sessions as they begin; with more spans some leave at the end of a batch.
     let journal = Journal::start(store, Options { cached_spans: 60, ..Options::default() });
     for n in 0..SESSIONS {
@@ -245,7 +255,7 @@ fn a_writer_that_panics_leaves_nobody_waiting() {
         lacuna_core::Timestamp(1_796_018_400_000)
     };
     let options = Options { clock: Arc::new(clock), ..Options::default() };
-    let store = Store::open_backend(Watched::default(), &StoreOptions::default()).unwrap();
+    let store = Watched::default().store();
     let journal = Journal::start(store, options);
     journal.execute(request("s", None, open())).unwrap();
     panics.store(true, Ordering::SeqCst);

@@ -8,8 +8,9 @@ use crate::journal::{Journal, key, span};
 
 fn noted() -> (Journal, Notes) {
     let notes = Notes::default();
-    let backend = Noting { inner: InMemoryBackend::new(), notes: notes.clone() };
-    (Journal::on(Store::open_backend(backend, &StoreOptions::default()).unwrap()), notes)
+    let noting = || Noting { inner: InMemoryBackend::new(), notes: notes.clone() };
+    let store = Store::open_backends(noting(), noting(), &StoreOptions::default()).unwrap();
+    (Journal::on(store), notes)
 }
 
 /// The writes behind the last sync, and the writes in all.
@@ -71,7 +72,7 @@ fn a_failed_sync_is_an_unknown_outcome_and_nothing_works_afterwards() {
     assert_eq!(journal.store.head(), head, "the head is what was acknowledged");
     // Not even a commit that would go through: its foundation is unknown.
     let error = journal.store.append(&commit).unwrap_err();
-    assert!(matches!(error, StoreError::Database(_)), "{error:?}");
+    assert!(matches!(error, StoreError::Indeterminate(_)), "{error:?}");
     assert!(journal.store.checkpoint().is_err());
 }
 
@@ -90,7 +91,10 @@ fn a_wrapped_file_is_still_locked() {
         FileBackend::new(options)
             .map(|inner| Noting { inner, notes: Notes::default() })
             .map_err(|error| StoreError::Database(error.into()))
-            .and_then(|backend| Store::open_backend(backend, &StoreOptions::default()))
+            .and_then(|database| {
+                let log = InMemoryBackend::new();
+                Store::open_backends(database, log, &StoreOptions::default())
+            })
     };
     let first = open().unwrap();
     assert!(open().is_err(), "a second one must not get in");

@@ -223,7 +223,8 @@ fn a_power_cut_at_any_sync_leaves_nothing_that_a_removal_does_not_take() {
     let (mut cuts, mut unacknowledged, mut left_behind) = (0, 0, 0);
     for cut in 1.. {
         let (backend, keys) = (Shared::default(), MemoryKeys::default());
-        let store = Store::open_backend_with(backend.clone(), &keys, &OPTIONS).unwrap();
+        let store =
+            Store::open_backends_with(backend.clone(), backend.log(), &keys, &OPTIONS).unwrap();
         let mut journal = Journal::on(store);
         let session = journal.open("a");
         journal.commit(vec![span(session, "before", &noise(1, 900))]);
@@ -238,7 +239,8 @@ fn a_power_cut_at_any_sync_leaves_nothing_that_a_removal_does_not_take() {
             let held = MemoryKeys::default();
             held.set_files(keys.files());
             left_behind += canaries_in(&disk.bytes(), &keys_of(&held)).min(1);
-            let store = Store::open_backend_with(disk.clone(), &held, &OPTIONS).unwrap();
+            let store =
+                Store::open_backends_with(disk.clone(), disk.log(), &held, &OPTIONS).unwrap();
             let (head, state) = (store.head().seq, store.load(session).unwrap().unwrap());
             let events = store.history(session, 1, 99).unwrap();
             let mut journal = Journal { store, states: [(session, state)].into(), events };

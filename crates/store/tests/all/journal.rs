@@ -11,6 +11,7 @@ use lacuna_core::{
     SessionState, SpanKind, Storage, Timestamp, TokensFrom,
 };
 use lacuna_store::{Commit, Head, PayloadReader, Removal, Snapshot, Store, StoreOptions, Stored};
+use redb::backends::InMemoryBackend;
 
 /// An event to be committed, and the payload that it brings.
 /// Payloads by the seq of their event.
@@ -101,8 +102,8 @@ impl Journal {
     }
 
     pub(crate) fn memory() -> Self {
-        let backend = redb::backends::InMemoryBackend::new();
-        Self::on(Store::open_backend(backend, &StoreOptions::default()).unwrap())
+        let (database, log) = (InMemoryBackend::new(), InMemoryBackend::new());
+        Self::on(Store::open_backends(database, log, &StoreOptions::default()).unwrap())
     }
 
     pub(crate) fn in_folder(path: &Path) -> Self {

@@ -167,7 +167,10 @@ fn what_a_cut_off_replacement_left_behind_is_erased() {
     std::fs::write(file("journal.keys.2.old"), &sound).unwrap();
     let kept = std::fs::File::open(file("journal.keys.2.old")).unwrap();
     assert_eq!(faults(&open(folder.path()).unwrap()), 0);
-    assert_eq!(names(folder.path()), ["journal.keys", "journal.keys.2", "journal.redb"]);
+    assert_eq!(
+        names(folder.path()),
+        ["journal.keys", "journal.keys.2", "journal.log", "journal.redb"]
+    );
     assert_eq!(std::fs::read(file("journal.keys")).unwrap(), sound);
     let mut left = Vec::new();
     std::io::Read::read_to_end(&mut &kept, &mut left).unwrap();
@@ -179,19 +182,21 @@ fn a_journal_in_memory_is_read_with_its_own_keys_only() {
     let backend = Shared::default();
     let keys = MemoryKeys::default();
     let options = StoreOptions::default();
-    let store = Store::open_backend_with(backend.clone(), &keys, &options).unwrap();
+    let store = Store::open_backends_with(backend.clone(), backend.log(), &keys, &options).unwrap();
     let mut journal = Journal::on(store);
     ordinary(&mut journal);
     journal.store.close().unwrap();
-    let again = Store::open_backend_with(backend.clone(), &keys, &options).unwrap();
+    let again = Store::open_backends_with(backend.clone(), backend.log(), &keys, &options).unwrap();
     assert_eq!(faults(&again), 0);
     again.close().unwrap();
-    let error = Store::open_backend(backend.clone(), &options).unwrap_err();
+    let error = Store::open_backends(backend.clone(), backend.log(), &options).unwrap_err();
     assert!(matches!(error, StoreError::KeysLost { .. }), "{error:?}");
     // Of another journal.
     let others = MemoryKeys::default();
-    Store::open_backend_with(InMemoryBackend::new(), &others, &options).unwrap();
-    let error = Store::open_backend_with(backend, &others, &options).unwrap_err();
+    Store::open_backends_with(InMemoryBackend::new(), InMemoryBackend::new(), &others, &options)
+        .unwrap();
+    let error =
+        Store::open_backends_with(backend.clone(), backend.log(), &others, &options).unwrap_err();
     assert!(matches!(error, StoreError::KeysOfAnother { .. }), "{error:?}");
 }
 
@@ -202,7 +207,8 @@ fn damaged_copies(damage: impl Fn(&mut Vec<u8>), both: bool) -> Result<(), TestC
     let options = StoreOptions::default();
     let (backend, sound) = SOUND.get_or_init(|| {
         let (backend, keys) = (Shared::default(), MemoryKeys::default());
-        let store = Store::open_backend_with(backend.clone(), &keys, &options).unwrap();
+        let store =
+            Store::open_backends_with(backend.clone(), backend.log(), &keys, &options).unwrap();
         let mut journal = Journal::on(store);
         ordinary(&mut journal);
         journal.store.close().unwrap();
@@ -216,7 +222,8 @@ fn damaged_copies(damage: impl Fn(&mut Vec<u8>), both: bool) -> Result<(), TestC
     }
     let changed = files != *sound;
     keys.set_files(files.clone());
-    match Store::open_backend_with(backend.copy(), &keys, &options) {
+    let copy = backend.copy();
+    match Store::open_backends_with(copy.clone(), copy.log(), &keys, &options) {
         Ok(store) => {
             prop_assert!(!both || !changed);
             let read = store.payloads().unwrap().read(3, &lacuna_core::Digest::of(b"first"), 5);

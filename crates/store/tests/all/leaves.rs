@@ -17,7 +17,8 @@ struct Disk(Shared, MemoryKeys);
 
 impl Disk {
     fn store(&self) -> Store {
-        Store::open_backend_with(self.0.clone(), &self.1, &StoreOptions::default()).unwrap()
+        Store::open_backends_with(self.0.clone(), self.0.log(), &self.1, &StoreOptions::default())
+            .unwrap()
     }
 
     fn edit<T>(&self, edit: impl FnOnce(&mut redb::Table<'_, u64, &'static [u8]>) -> T) -> T {

@@ -94,7 +94,7 @@ fn check_migrated(folder: &Path, mut journal: Journal) {
     let mut names: Vec<_> =
         std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["journal.keys", "journal.keys.2", "journal.redb"]);
+    assert_eq!(names, ["journal.keys", "journal.keys.2", "journal.log", "journal.redb"]);
     let report = journal.store.verify(&Default::default(), |_| {}).unwrap();
     assert_eq!((report.events, report.payloads, report.faults), (13, 11, vec![]));
     for (session, state) in &journal.states {
@@ -177,8 +177,9 @@ fn a_damaged_plain_pack_is_kept_as_it_is() {
 fn on_a_backend_plain_packs_stay_until_they_are_rewritten() {
     let (backend, keys) = (Shared::default(), MemoryKeys::default());
     let options = StoreOptions::default();
-    let mut journal =
-        Journal::on(Store::open_backend_with(backend.clone(), &keys, &options).unwrap());
+    let mut journal = Journal::on(
+        Store::open_backends_with(backend.clone(), backend.log(), &keys, &options).unwrap(),
+    );
     let (a, _) = ordinary(&mut journal);
     let Journal { store, states, events } = journal;
     store.close().unwrap();
@@ -191,7 +192,8 @@ fn on_a_backend_plain_packs_stay_until_they_are_rewritten() {
     assert!(backend.len().unwrap() > 0);
     // No keys are there, and none are needed.
     let keys = MemoryKeys::default();
-    let open = || Store::open_backend_with(backend.clone(), &keys, &options).unwrap();
+    let open =
+        || Store::open_backends_with(backend.clone(), backend.log(), &keys, &options).unwrap();
     let mut journal = Journal { store: open(), states, events };
     assert_eq!(journal.store.verify(&Default::default(), |_| {}).unwrap().faults, []);
     let seq = journal.commit(vec![span(a, "new", b"new")]);
@@ -220,7 +222,7 @@ fn on_a_backend_plain_packs_stay_until_they_are_rewritten() {
     // From now on something needs them.
     drop(journal);
     assert!(matches!(
-        Store::open_backend(backend.clone(), &options),
+        Store::open_backends(backend.clone(), backend.log(), &options),
         Err(StoreError::KeysLost { .. })
     ));
 }

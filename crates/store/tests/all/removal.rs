@@ -64,7 +64,7 @@ proptest! {
         let backend = Shared::default();
         let keys = MemoryKeys::default();
         let options = StoreOptions::default();
-        let open = || Store::open_backend_with(backend.clone(), &keys, &options).unwrap();
+        let open = || Store::open_backends_with(backend.clone(), backend.log(), &keys, &options).unwrap();
         let (mut journal, contents) = filled(Journal::on(open()));
         let mut removed = BTreeSet::new();
         for round in &rounds {
@@ -186,7 +186,8 @@ fn damaged(edit: impl FnOnce(&redb::WriteTransaction)) -> (Journal, Vec<(u64, Ve
     let backend = Shared::default();
     let keys = MemoryKeys::default();
     let options = StoreOptions::default();
-    let open = || Store::open_backend_with(backend.clone(), &keys, &options).unwrap();
+    let open =
+        || Store::open_backends_with(backend.clone(), backend.log(), &keys, &options).unwrap();
     let (journal, contents) = filled(Journal::on(open()));
     let Journal { store, states, events } = journal;
     store.close().unwrap();

@@ -5,99 +5,122 @@ use std::sync::{Arc, Mutex};
 
 use redb::StorageBackend;
 
-/// The part of a database's file that says which pages count.
-const HEADER: usize = 4_096;
+const PAGE: usize = 4_096;
 
+/// One file of a disk: that of the database, or its log.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shared {
-    bytes: Arc<Mutex<Disk>>,
+    disk: Arc<Mutex<Disk>>,
+    file: usize,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Disk {
-    now: Vec<u8>,
-    /// What stood there at the last sync.
-    synced: Vec<u8>,
+    files: [File; 2],
     syncs: u64,
     /// The sync that fails, and with it every later one.
     fail_at: Option<u64>,
     failed: bool,
 }
 
+#[derive(Debug, Clone, Default)]
+struct File {
+    now: Vec<u8>,
+    /// What stood there at the last sync.
+    synced: Vec<u8>,
+}
+
 impl Shared {
-    /// What is stored now.
+    /// The log on the same disk.
+    pub(crate) fn log(&self) -> Self {
+        Self { disk: Arc::clone(&self.disk), file: 1 }
+    }
+
+    /// What is stored now, in both files.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        self.bytes.lock().unwrap().now.clone()
+        let disk = self.disk.lock().unwrap();
+        disk.files.iter().flat_map(|file| file.now.clone()).collect()
     }
 
     /// Another disk with the same on it.
     pub(crate) fn copy(&self) -> Self {
-        let disk = self.bytes.lock().unwrap().clone();
-        Self { bytes: Arc::new(Mutex::new(disk)) }
+        let disk = self.disk.lock().unwrap().clone();
+        Self { disk: Arc::new(Mutex::new(disk)), file: self.file }
     }
 
-    /// How often it was asked to sync.
+    /// How often it was asked to sync either file.
     pub(crate) fn syncs(&self) -> u64 {
-        self.bytes.lock().unwrap().syncs
+        self.disk.lock().unwrap().syncs
     }
 
     /// Takes the power away when it is asked for this sync, counted from the first ever.
     pub(crate) fn fail_at(&self, sync: u64) {
-        self.bytes.lock().unwrap().fail_at = Some(sync);
+        self.disk.lock().unwrap().fail_at = Some(sync);
     }
 
     /// Whether the power was taken away.
     pub(crate) fn failed(&self) -> bool {
-        self.bytes.lock().unwrap().failed
+        self.disk.lock().unwrap().failed
     }
 
     /// The disk as a power cut may leave it: what stood there at the last sync and, if `pages`, what
-    /// was written behind it as well, but for the header that would make it count.
+    /// was written behind it as well, but for what would make it count: the header of the database, and
+    /// the first page of a record in the log.
     pub(crate) fn after_the_cut(&self, pages: bool) -> Self {
-        let disk = self.bytes.lock().unwrap();
-        let mut now = disk.synced.clone();
-        if pages {
-            now.clone_from(&disk.now);
-            now[..HEADER].copy_from_slice(&disk.synced[..HEADER]);
-        }
-        let synced = now.clone();
-        Self { bytes: Arc::new(Mutex::new(Disk { now, synced, ..Disk::default() })) }
+        let disk = self.disk.lock().unwrap();
+        let files = [0, 1].map(|which| {
+            let File { now, synced } = &disk.files[which];
+            let mut left = synced.clone();
+            if pages {
+                left.clone_from(now);
+                // The first page that was written; of the database the header, which is the first of all.
+                let page = |bytes: &[u8], at: usize| bytes.get(at..at + PAGE).map(<[u8]>::to_vec);
+                let first =
+                    (0..now.len()).step_by(PAGE).find(|at| page(now, *at) != page(synced, *at));
+                if let Some(at) = if which == 0 { Some(0) } else { first } {
+                    left[at..at + PAGE].copy_from_slice(&page(synced, at).unwrap_or(vec![0; PAGE]));
+                }
+            }
+            File { now: left.clone(), synced: left }
+        });
+        Self { disk: Arc::new(Mutex::new(Disk { files, ..Disk::default() })), file: self.file }
     }
 }
 
 impl StorageBackend for Shared {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.bytes.lock().unwrap().now.len() as u64)
+        Ok(self.disk.lock().unwrap().files[self.file].now.len() as u64)
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let disk = self.bytes.lock().unwrap();
-        let from = disk.now.get(offset as usize..).unwrap_or_default();
+        let disk = self.disk.lock().unwrap();
+        let from = disk.files[self.file].now.get(offset as usize..).unwrap_or_default();
         let from = from.get(..out.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
         out.copy_from_slice(from);
         Ok(())
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.bytes.lock().unwrap().now.resize(len as usize, 0);
+        self.disk.lock().unwrap().files[self.file].now.resize(len as usize, 0);
         Ok(())
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        let disk = &mut *self.bytes.lock().unwrap();
+        let disk = &mut *self.disk.lock().unwrap();
         disk.syncs += 1;
         if disk.fail_at.is_some_and(|at| at <= disk.syncs) {
             disk.failed = true;
             return Err(io::Error::other("the power is off"));
         }
-        disk.synced.clone_from(&disk.now);
+        let File { now, synced } = &mut disk.files[self.file];
+        synced.clone_from(now);
         Ok(())
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        let disk = &mut *self.bytes.lock().unwrap();
+        let disk = &mut *self.disk.lock().unwrap();
         let at = offset as usize;
-        disk.now[at..at + data.len()].copy_from_slice(data);
+        disk.files[self.file].now[at..at + data.len()].copy_from_slice(data);
         Ok(())
     }
 }
