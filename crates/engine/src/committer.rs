@@ -5,6 +5,7 @@
 //!   writer                 decides; hands packs on as they fill, then the closed batch
 //!     └─► sealer           compresses, encrypts, chains the block to the one before
 //!           └─► committer  one transaction; when it is durable, the replies (I6)
+//!                 ├─► flusher  now and then: has the database synced, behind the log
 //!                 └─► writer   is told, and closes the next batch
 //! ```
 //!
@@ -77,6 +78,7 @@ impl Committing {
     pub(crate) fn start(store: &Arc<Store>, counters: &Arc<Counters>, intake: &Intake) -> Self {
         let (work, works) = bounded(PACKS);
         let (to_commit, commits) = bounded(BATCHES);
+        let (to_flush, flushes) = bounded(1);
         let failed = Failed::default();
         let sealer = Sealer {
             store: Arc::clone(store),
@@ -89,11 +91,21 @@ impl Committing {
             store: Arc::clone(store),
             counters: Arc::clone(counters),
             commits,
+            flushes: to_flush,
             failed: failed.clone(),
             intake: intake.clone(),
         };
-        let threads =
-            vec![start("lacuna-seal", || sealer.run()), start("lacuna-commit", || committer.run())];
+        let flusher = Flusher {
+            store: Arc::clone(store),
+            flushes,
+            failed: failed.clone(),
+            intake: intake.clone(),
+        };
+        let threads = vec![
+            start("lacuna-seal", || sealer.run()),
+            start("lacuna-commit", || committer.run()),
+            start("lacuna-flush", || flusher.run()),
+        ];
         let (intake, flying, work) = (intake.clone(), VecDeque::new(), Some(work));
         Self { intake, failed, flying, work, threads }
     }
@@ -254,6 +266,7 @@ struct Committer {
     store: Arc<Store>,
     counters: Arc<Counters>,
     commits: Receiver<Sealed>,
+    flushes: Sender<()>,
     failed: Failed,
     intake: Intake,
 }
@@ -285,21 +298,38 @@ impl Committer {
                 None => replies.into_iter().for_each(|(callback, answer)| callback(answer)),
                 Some(why) => refuse(replies, why),
             }
-            // Nobody waits for it now but who comes next.
-            if failed.is_none()
-                && let Err(error) = self.store.flush_if_due()
-            {
-                self.failed.set(&error.to_string());
-                self.intake.landed(Err(error));
+            if self.store.is_flush_due(self.commits.is_empty()) {
+                // Full: it is told already.
+                let _told = self.flushes.try_send(());
             }
         }
     }
 
     fn commit(&self, commit: Option<Commit>, commands: usize) -> Result<(), StoreError> {
         let Some(commit) = commit else { return Ok(()) };
-        self.store.append(&commit)?;
-        self.counters.committed(commit.last - commit.first + 1, commands);
+        let events = commit.last - commit.first + 1;
+        self.store.append(commit)?;
+        self.counters.committed(events, commands);
         Ok(())
+    }
+}
+
+/// Has the database synced when the committer says so, beside the commits that go on.
+struct Flusher {
+    store: Arc<Store>,
+    flushes: Receiver<()>,
+    failed: Failed,
+    intake: Intake,
+}
+
+impl Flusher {
+    fn run(self) {
+        while self.flushes.recv().is_ok() {
+            if let Err(error) = self.store.flush() {
+                self.failed.set(&error.to_string());
+                self.intake.landed(Err(error));
+            }
+        }
     }
 }
 

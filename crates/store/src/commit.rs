@@ -1,7 +1,7 @@
 //! Writing: one commit, one transaction. It is durable in the log first; see there.
 
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
 
 use lacuna_codec::block_hash;
 use lacuna_core::{Digest, SessionKey, SessionNo, Timestamp};
@@ -18,13 +18,8 @@ use crate::steps::step_taken;
 use crate::tables::{EVENTS, RESIDUES, SESSION_BLOCKS, SESSIONS};
 use crate::{StoreError, forks, ledger};
 
-/// The database is synced when the log has grown to this size: it takes 10 to 20 ms then.
-const LOG_BYTES: u64 = 8 << 20;
-/// In a large file, when the log has this part of it: what is written about free pages grows with the file.
-const LOG_SHARE: u64 = 1_024;
-
 /// What one transaction writes.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Commit {
     /// The seq of the first event.
     pub first: u64,
@@ -57,7 +52,7 @@ impl Store {
     ///
     /// [`StoreError::StaleRemoval`] says that nothing was written. After any other error it may or may
     /// not have happened, every later call fails, and the process should end; the next open finds out.
-    pub fn append(&self, commit: &Commit) -> Result<(), StoreError> {
+    pub fn append(&self, commit: Commit) -> Result<(), StoreError> {
         assert!(
             commit.first == self.head().seq + 1 && commit.first <= commit.last,
             "events {} to {} behind {}: a block never takes another one's place",
@@ -65,33 +60,72 @@ impl Store {
             commit.last,
             self.head().seq
         );
-        let mut log = self.log();
-        if commit.is_logged() {
-            self.flush_if_due_with(&mut log)?;
-            let logged = log.append(&commit.record());
-            logged.inspect_err(|error| self.mark_failed(error))?;
-            // It stands in the log: a second one in its place must never.
-            self.put(commit, Durability::None).map_err(|error| log.fail(&error.to_string()))?;
+        let head = Head { seq: commit.last, block: block_hash(&commit.block), at: commit.at };
+        let (forks, freed) =
+            (!commit.forks.is_empty(), commit.removal.as_ref().map(Removal::freed));
+        if commit.is_logged(self.log().largest()) {
+            self.append_logged(commit)?;
         } else {
-            log.usable()?;
-            self.put(commit, Durability::Immediate).inspect_err(|error| {
-                if !matches!(error, StoreError::StaleRemoval { .. }) {
-                    log.fail(&error.to_string());
-                }
-            })?;
-            log.begin_anew();
+            self.append_at_once(&commit)?;
         }
-        drop(log);
-        if !commit.forks.is_empty() {
+        if forks {
             self.forked.store(true, Ordering::Relaxed);
         }
-        if let Some(removal) = &commit.removal {
-            self.freed.fetch_add(removal.freed(), Ordering::Relaxed);
+        if let Some(freed) = freed {
+            self.freed.fetch_add(freed, Ordering::Relaxed);
             step_taken("removal-committed");
         }
-        let head = Head { seq: commit.last, block: block_hash(&commit.block), at: commit.at };
         *self.head.lock().unwrap_or_else(PoisonError::into_inner) = head;
         Ok(())
+    }
+
+    fn append_logged(&self, commit: Commit) -> Result<(), StoreError> {
+        let mut log = self.log();
+        while !log.prepare(&commit.record())? {
+            // Nobody has synced the database in time: whoever appends does it, or waits for who does.
+            if !log.flushing {
+                drop(log);
+                self.flush()?;
+                log = self.log();
+            } else {
+                log = self.flushed.wait(log).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+        log.write().inspect_err(|error| self.mark_failed(error))?;
+        let last = commit.last;
+        if log.flushing {
+            log.waiting.push_back(commit);
+        } else {
+            // It stands in the log: a second one in its place must never.
+            self.put(&commit, Durability::None).map_err(|error| log.fail(&error.to_string()))?;
+            self.db.apply(last);
+        }
+        self.db.acknowledge(last);
+        Ok(())
+    }
+
+    fn append_at_once(&self, commit: &Commit) -> Result<(), StoreError> {
+        let mut log = self.settled();
+        log.usable()?;
+        self.put(commit, Durability::Immediate).inspect_err(|error| {
+            if !matches!(error, StoreError::StaleRemoval { .. }) {
+                log.fail(&error.to_string());
+            }
+        })?;
+        let mark = log.mark();
+        log.kept(mark);
+        self.db.apply(commit.last);
+        self.db.acknowledge(commit.last);
+        Ok(())
+    }
+
+    /// The log, while nobody syncs the database: it has everything that stands in the log.
+    fn settled(&self) -> MutexGuard<'_, Log> {
+        let mut log = self.log();
+        while log.flushing {
+            log = self.flushed.wait(log).unwrap_or_else(PoisonError::into_inner);
+        }
+        log
     }
 
     fn put(&self, commit: &Commit, durability: Durability) -> Result<(), StoreError> {
@@ -103,40 +137,43 @@ impl Store {
         self.write(|write| snapshots::put(write, snapshots))
     }
 
-    /// Syncs the database if the log has grown long. Whoever appends calls it when nobody waits: the next
-    /// append does it otherwise. After an error every later call fails.
-    pub fn flush_if_due(&self) -> Result<(), StoreError> {
-        self.flush_if_due_with(&mut self.log())
+    /// Whether it is time for [`Store::flush`]; sooner if nobody waits for a commit now.
+    pub fn is_flush_due(&self, idle: bool) -> bool {
+        let log = self.log();
+        log.is_due(idle) && !log.flushing
     }
 
-    fn flush_if_due_with(&self, log: &mut Log) -> Result<(), StoreError> {
-        if log.size() < LOG_BYTES {
-            return Ok(());
-        }
-        let file = self.folder.as_ref().and_then(|folder| folder.journal().metadata().ok());
-        let file = file.map_or(0, |meta| meta.len());
-        if log.size() < file / LOG_SHARE { Ok(()) } else { self.flush_with(log) }
-    }
-
-    /// Syncs the database: then its file has everything without the log.
+    /// Syncs the database: then its file has, without the log, all that was appended before. Commits go on
+    /// meanwhile; whoever begins to read waits for those to be put in behind it. Takes some
+    /// milliseconds for each MiB of the log. After an error every later call fails.
     pub fn flush(&self) -> Result<(), StoreError> {
-        self.flush_with(&mut self.log())
-    }
-
-    fn flush_with(&self, log: &mut Log) -> Result<(), StoreError> {
+        let mut log = self.settled();
         log.usable()?;
+        log.flushing = true;
+        let mark = log.mark();
+        drop(log);
+        let _flushing = Flushing(self);
         self.write(|_| Ok(()))?;
-        log.begin_anew();
+        let mut log = self.log();
+        log.kept(mark);
+        while let Some(commit) = log.waiting.pop_front() {
+            drop(log);
+            self.put(&commit, Durability::None)?;
+            self.db.apply(commit.last);
+            log = self.log();
+        }
+        log.flushing = false;
         Ok(())
     }
 
     /// Leaves the journal as a clean stop does: the database has everything, and no number of a key is
     /// reserved any more.
     pub fn checkpoint(&self) -> Result<(), StoreError> {
-        let mut log = self.log();
+        let mut log = self.settled();
         log.usable()?;
         self.give_back()?;
-        log.begin_anew();
+        let mark = log.mark();
+        log.kept(mark);
         Ok(())
     }
 
@@ -178,6 +215,22 @@ impl Store {
         if let Some(folder) = self.folder.as_ref().filter(|_| telling) {
             folder.mark_failed(&error.to_string());
         }
+    }
+}
+
+/// The database is being synced. If that ends otherwise than well, nobody is to wait for it.
+struct Flushing<'a>(&'a Store);
+
+impl Drop for Flushing<'_> {
+    fn drop(&mut self) {
+        let mut log = self.0.log();
+        if log.flushing {
+            let why = log.fail("the database could not be synced").to_string();
+            self.0.db.fail(&why);
+            log.flushing = false;
+        }
+        drop(log);
+        self.0.flushed.notify_all();
     }
 }
 

@@ -1,7 +1,7 @@
 //! The database behind the store: transactions, and what needs it alone.
 
-use std::sync::atomic::Ordering;
-use std::sync::{PoisonError, RwLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use redb::{
@@ -21,16 +21,71 @@ const MOST: u64 = 4 << 30;
 
 /// The database. Closing it writes, which can panic if the file is damaged: caught here.
 #[derive(Debug)]
-pub(crate) struct Guarded(RwLock<Option<Database>>);
+pub(crate) struct Guarded {
+    db: RwLock<Option<Database>>,
+    /// The seq up to which events are acknowledged, and that up to which they are in the database: it
+    /// lags behind while it is synced.
+    acknowledged: AtomicU64,
+    applied: AtomicU64,
+    failed: Mutex<Option<String>>,
+    moved: Condvar,
+}
 
 impl Guarded {
     pub(crate) fn new(db: Database) -> Self {
-        Self(RwLock::new(Some(db)))
+        Self {
+            db: RwLock::new(Some(db)),
+            acknowledged: AtomicU64::new(0),
+            applied: AtomicU64::new(0),
+            failed: Mutex::new(None),
+            moved: Condvar::new(),
+        }
     }
 
-    /// Begins to read what is committed.
+    /// Events up to this seq are acknowledged: whoever begins to read from now on sees them.
+    pub(crate) fn acknowledge(&self, seq: u64) {
+        self.acknowledged.store(seq, Ordering::Release);
+    }
+
+    /// Events up to this seq are in the database.
+    pub(crate) fn apply(&self, seq: u64) {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        self.applied.store(seq, Ordering::Release);
+        drop(failed);
+        self.moved.notify_all();
+    }
+
+    /// What is acknowledged will not come into the database any more: nobody is to wait for it.
+    pub(crate) fn fail(&self, why: &str) {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.get_or_insert_with(|| why.to_owned());
+        drop(failed);
+        self.moved.notify_all();
+    }
+
+    /// Begins to read what is acknowledged; waits until it is in the database.
     pub(crate) fn begin_read(&self) -> Result<ReadTransaction, StoreError> {
+        let seq = self.acknowledged.load(Ordering::Acquire);
+        if self.applied() < seq {
+            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            while self.applied() < seq {
+                if let Some(why) = &*failed {
+                    return Err(StoreError::Indeterminate(why.clone()));
+                }
+                failed = self.moved.wait(failed).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+        self.begin_read_applied()
+    }
+
+    /// Begins to read what is in the database already: at least everything up to [`Guarded::applied`].
+    pub(crate) fn begin_read_applied(&self) -> Result<ReadTransaction, StoreError> {
         self.with(|db| Ok(db.begin_read()?))
+    }
+
+    /// The seq up to which events are in the database.
+    pub(crate) fn applied(&self) -> u64 {
+        self.applied.load(Ordering::Acquire)
     }
 
     /// Begins to write. Waits for another writer to end.
@@ -42,14 +97,14 @@ impl Guarded {
         &self,
         work: impl FnOnce(&Database) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let db = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let db = self.db.read().unwrap_or_else(PoisonError::into_inner);
         work(db.as_ref().expect("it is taken when closing only"))
     }
 
     /// Moves pages to the front of the file and gives the rest back; none if somebody reads or writes just
     /// now. Nobody begins to until it is done.
     pub(crate) fn compact(&self) -> Result<Option<bool>, StoreError> {
-        let Ok(mut db) = self.0.try_write() else { return Ok(None) };
+        let Ok(mut db) = self.db.try_write() else { return Ok(None) };
         match db.as_mut().expect("it is taken when closing only").compact() {
             Ok(compacted) => Ok(Some(compacted)),
             Err(CompactionError::TransactionInProgress) => Ok(None),
@@ -59,7 +114,7 @@ impl Guarded {
     }
 
     pub(crate) fn close(self) -> Result<(), StoreError> {
-        let db = self.0.write().unwrap_or_else(PoisonError::into_inner).take();
+        let db = self.db.write().unwrap_or_else(PoisonError::into_inner).take();
         let db = db.expect("it is taken here only");
         defensively(|| {
             db.close().map_err(|error| match error {
@@ -72,7 +127,7 @@ impl Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        if let Some(db) = self.0.get_mut().unwrap_or_else(PoisonError::into_inner).take()
+        if let Some(db) = self.db.get_mut().unwrap_or_else(PoisonError::into_inner).take()
             && let Err(error) = defensively(|| {
                 drop(db);
                 Ok(())

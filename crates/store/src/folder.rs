@@ -95,7 +95,7 @@ pub(crate) fn log_of(journal: &Path) -> PathBuf {
 fn drop_pages(path: &PathBuf) -> Result<(), StoreError> {
     let doing = || format!("dropping cached pages of {}", path.display());
     let failed = |source| StoreError::Io { doing: doing(), source };
-    let file = File::open(&path).map_err(failed)?;
+    let file = File::open(path).map_err(failed)?;
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
         .map_err(|error| failed(error.into()))
 }

@@ -1,51 +1,71 @@
 //! The log in front of the database: one record for each commit, which is durable with one write and one
-//! sync. The database has the same rows at once and is synced now and then; after a crash it gets
-//! those that it has not kept from here.
+//! sync. The database has the same rows without a sync; it is synced now and then, beside the commits
+//! that go on meanwhile. After a crash it gets from here what it has not kept.
 //!
 //! ```text
-//!   append      record written and synced ─► rows in the database, not synced ─► acknowledged
-//!   flush       the database synced, with all that it needs to open fast ─► the log begins anew
-//!   open        records behind the database's last event are put in again ─► flush
+//!   append      record written and synced ─► rows in the database ─► acknowledged
+//!   flush       the database synced; records that come meanwhile have their rows put in behind it
+//!   open        records behind the database's last event are put in, and it is synced
 //! ```
 //!
-//! Records stand one behind the other, each at the begin of a page, so that none is touched again
-//! when the next is written. What earlier rounds have left behind them is told by its seq. A record is
-//! written only when the one before it is durable: the first that is not whole is where the log ends,
-//! and if a whole one stands behind it the log is damaged.
+//! The file is a ring. Records stand one behind the other, each at the begin of a page, so that none
+//! is touched again when the next is written, and none is overwritten that the database may need. Which of
+//! them count is told by their seqs alone: those behind the database's last event. A record is
+//! written only when the one before it is durable, so if one of them is missing and a later one is
+//! whole, the log is damaged.
+
+use std::collections::VecDeque;
 
 use lacuna_codec::{LogHeader, LogRecord};
 use redb::StorageBackend;
 
 use crate::StoreError;
+use crate::commit::Commit;
 
 /// No write touches a page that holds an earlier record.
-const PAGE: usize = 4_096;
+const PAGE: u64 = 4_096;
 /// The file grows by this much, filled with zeros: syncs of what it has already change no metadata.
-const STEP: usize = 1 << 20;
+const STEP: u64 = 1 << 20;
 
-/// The log's file, and where the next record goes.
+/// The log's file, and what is in it that the database has not kept yet.
 #[derive(Debug)]
 pub(crate) struct Log {
     file: Box<dyn StorageBackend>,
     journal: String,
-    end: u64,
+    /// The ring's size, in bytes.
+    capacity: u64,
+    /// Bytes ever written, and those of them that the database can do without: places in the ring are
+    /// these modulo its size.
+    written: u64,
+    safe: u64,
     length: u64,
-    /// A record in the making, kept for its room.
+    /// A record on its way, kept for its room.
     buffer: Vec<u8>,
+    /// While the database is synced: commits whose rows are to be put in behind it.
+    pub(crate) waiting: VecDeque<Commit>,
+    pub(crate) flushing: bool,
     /// Set by a failure: from then on nothing is known of what stands in the file.
     failed: Option<String>,
 }
 
 impl Log {
-    pub(crate) fn open(file: Box<dyn StorageBackend>, journal: &str) -> std::io::Result<Self> {
-        let length = file.len()?;
-        let journal = journal.to_owned();
-        Ok(Self { file, journal, end: 0, length, buffer: Vec::new(), failed: None })
-    }
-
-    /// Bytes of records since it began anew.
-    pub(crate) fn size(&self) -> u64 {
-        self.end
+    pub(crate) fn open(
+        file: Box<dyn StorageBackend>,
+        journal: &str,
+        capacity: u64,
+    ) -> std::io::Result<Self> {
+        Ok(Self {
+            length: file.len()?,
+            file,
+            journal: journal.to_owned(),
+            capacity: capacity.next_multiple_of(PAGE),
+            written: 0,
+            safe: 0,
+            buffer: Vec::new(),
+            waiting: VecDeque::new(),
+            flushing: false,
+            failed: None,
+        })
     }
 
     /// Whether there is nothing in its file.
@@ -53,39 +73,74 @@ impl Log {
         self.length == 0
     }
 
-    /// Makes a record durable. After an error it may or may not be, and nothing works any more.
-    pub(crate) fn append(&mut self, record: &LogRecord<'_>) -> Result<(), StoreError> {
+    /// Bytes that a record may take at most: several are to fit in.
+    pub(crate) fn largest(&self) -> usize {
+        usize::try_from(self.capacity / 8).unwrap_or(usize::MAX).min(1 << 20)
+    }
+
+    /// Whether the database should be synced, so that there is always room; sooner if nobody waits.
+    pub(crate) fn is_due(&self, idle: bool) -> bool {
+        let share = if idle { 16 } else { 2 };
+        self.written - self.safe >= self.capacity / share
+    }
+
+    /// Whether the database has kept everything.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.written == self.safe
+    }
+
+    /// Where it is now: once the database has kept everything up to here, see [`Log::kept`].
+    pub(crate) fn mark(&self) -> u64 {
+        self.written
+    }
+
+    /// The database has kept everything up to this mark.
+    pub(crate) fn kept(&mut self, mark: u64) {
+        self.safe = self.safe.max(mark);
+    }
+
+    /// Makes a record ready to be written; says whether there is room for it.
+    pub(crate) fn prepare(&mut self, record: &LogRecord<'_>) -> Result<bool, StoreError> {
         self.usable()?;
         self.buffer.clear();
         record.encode(&self.journal, &mut self.buffer)?;
-        self.buffer.resize(self.buffer.len().next_multiple_of(PAGE), 0);
-        let written = self.write();
+        self.buffer.resize(self.buffer.len().next_multiple_of(PAGE as usize), 0);
+        Ok(self.begin() + self.buffer.len() as u64 - self.safe <= self.capacity)
+    }
+
+    /// Where the record in the making begins: at the front again if it does not fit at the end.
+    fn begin(&self) -> u64 {
+        let left = self.capacity - self.written % self.capacity;
+        if self.buffer.len() as u64 > left { self.written + left } else { self.written }
+    }
+
+    /// Makes durable what was prepared. After an error it may or may not be, and nothing works any more.
+    pub(crate) fn write(&mut self) -> Result<(), StoreError> {
+        let (begin, size) = (self.begin(), self.buffer.len() as u64);
+        let at = begin % self.capacity;
+        let written = self.grow(at + size).and_then(|()| {
+            self.file.write(at, &self.buffer)?;
+            self.file.sync_data()
+        });
         written.map_err(|error| self.fail(&error.to_string()))?;
-        self.end += self.buffer.len() as u64;
+        self.written = begin + size;
         Ok(())
     }
 
-    fn write(&mut self) -> std::io::Result<()> {
-        let end = self.end + self.buffer.len() as u64;
-        if end > self.length {
-            let length = end.next_multiple_of(STEP as u64);
-            self.file.set_len(length)?;
-            let zeros = vec![0; STEP];
-            let mut at = self.length.max(end);
-            while at < length {
-                let size = (STEP as u64).min(length - at);
-                self.file.write(at, &zeros[..size as usize])?;
-                at += size;
-            }
-            self.length = length;
+    /// Makes the file so long. It is as good as its next sync.
+    fn grow(&mut self, to: u64) -> std::io::Result<()> {
+        if to <= self.length {
+            return Ok(());
         }
-        self.file.write(self.end, &self.buffer)?;
-        self.file.sync_data()
-    }
-
-    /// Begins anew: the database has made everything durable that stands here.
-    pub(crate) fn begin_anew(&mut self) {
-        self.end = 0;
+        let length = to.next_multiple_of(STEP);
+        self.file.set_len(length)?;
+        let zeros = vec![0; STEP as usize];
+        while self.length < length {
+            let size = STEP.min(length - self.length);
+            self.file.write(self.length, &zeros[..size as usize])?;
+            self.length += size;
+        }
+        Ok(())
     }
 
     pub(crate) fn usable(&self) -> Result<(), StoreError> {
@@ -98,51 +153,37 @@ impl Log {
         StoreError::Indeterminate(why.to_owned())
     }
 
-    /// Hands out the records from seq `next` on, in their order; `take` says which seq follows each. Gives
-    /// the seq behind the last. A log that has lost a record in the middle is damaged.
+    /// Hands out the records from seq `next` on, in their order; `take` says which seq follows each. A log
+    /// that lacks one and has a later one is damaged.
     pub(crate) fn records(
         &self,
         mut next: u64,
         mut take: impl FnMut(&LogRecord<'_>) -> Result<u64, StoreError>,
-    ) -> Result<u64, StoreError> {
-        let (mut at, mut body) = (0, Vec::new());
-        let mut begun = false;
-        while let Some(header) = self.header(at)? {
-            if !self.body(at, &header, &mut body)? {
-                break;
-            }
-            let Ok(record) = header.open(&body) else { break };
-            let known = header.first < next && !begun;
-            if !known && header.first != next {
-                break;
-            }
-            if !known {
-                next = take(&record)?;
-                begun = true;
-            }
-            at += size_of_record(&header);
-        }
-        self.nothing_behind(at, next)?;
-        Ok(next)
-    }
-
-    /// A whole record of what comes later says that the one in front of it was lost.
-    fn nothing_behind(&self, mut at: u64, next: u64) -> Result<(), StoreError> {
-        let mut body = Vec::new();
+    ) -> Result<(), StoreError> {
+        let (mut found, mut body, mut at) = (Vec::new(), Vec::new(), 0);
         while at < self.length {
-            if let Some(header) = self.header(at)?
-                && header.first >= next
-                && self.body(at, &header, &mut body)?
-                && header.open(&body).is_ok()
-            {
+            let size = match self.header(at)? {
+                Some(header) if self.is_whole(at, &header, &mut body)? => {
+                    if header.first >= next {
+                        found.push((header.first, at, header));
+                    }
+                    (LogHeader::SIZE + header.length) as u64
+                }
+                _ => 1,
+            };
+            at += size.next_multiple_of(PAGE);
+        }
+        found.sort_unstable_by_key(|(first, at, _)| (*first, *at));
+        for (first, at, header) in found {
+            if first != next {
                 return Err(StoreError::Damaged(format!(
-                    "its log goes on at event {}, and event {next} is missing: `journal.redb` and \
-                     `journal.log` are not of the same moment, or the log is damaged; put both \
-                     back from one copy, or move the log away to go on without its events",
-                    header.first
+                    "its log goes on at event {first}, and event {next} is missing: `journal.redb` \
+                     and `journal.log` are not of the same moment, or the log is damaged; put both \
+                     back from one copy, or move the log away to go on without its events"
                 )));
             }
-            at += PAGE as u64;
+            self.read(at, &header, &mut body)?;
+            next = take(&header.open(&body)?)?;
         }
         Ok(())
     }
@@ -156,21 +197,23 @@ impl Log {
         Ok(LogHeader::read(&bytes, &self.journal))
     }
 
-    /// Reads what should be the body; says whether the file goes so far.
-    fn body(&self, at: u64, header: &LogHeader, body: &mut Vec<u8>) -> Result<bool, StoreError> {
-        let begin = at + LogHeader::SIZE as u64;
-        if self.length - begin < header.length as u64 {
+    fn is_whole(
+        &self,
+        at: u64,
+        header: &LogHeader,
+        body: &mut Vec<u8>,
+    ) -> Result<bool, StoreError> {
+        if self.length - at - (LogHeader::SIZE as u64) < header.length as u64 {
             return Ok(false);
         }
-        body.resize(header.length, 0);
-        self.file.read(begin, body).map_err(unreadable)?;
-        Ok(true)
+        self.read(at, header, body)?;
+        Ok(header.open(body).is_ok())
     }
-}
 
-/// Bytes that a record takes.
-fn size_of_record(header: &LogHeader) -> u64 {
-    (LogHeader::SIZE + header.length).next_multiple_of(PAGE) as u64
+    fn read(&self, at: u64, header: &LogHeader, body: &mut Vec<u8>) -> Result<(), StoreError> {
+        body.resize(header.length, 0);
+        self.file.read(at + LogHeader::SIZE as u64, body).map_err(unreadable)
+    }
 }
 
 fn unreadable(source: std::io::Error) -> StoreError {

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use lacuna_codec::PackHeader;
 use lacuna_core::{Digest, Timestamp};
@@ -25,18 +25,24 @@ use crate::tables::{
 };
 use crate::{StoreError, forks, ledger, migrate};
 
+/// The log's part of a large file.
+const LOG_SHARE: u64 = 512;
+
 /// How to open a journal.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
     /// Bytes of database pages kept in memory.
     pub cache_bytes: usize,
+    /// Size of the log in front of the database: it is synced when half of that is written. Of a
+    /// large file it is at least a 512th part.
+    pub log_bytes: u64,
     /// Whether a missing journal is made.
     pub create: bool,
 }
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { cache_bytes: 32 << 20, create: true }
+        Self { cache_bytes: 32 << 20, log_bytes: 16 << 20, create: true }
     }
 }
 
@@ -58,6 +64,8 @@ pub struct Store {
     pub(crate) folder: Option<Folder>,
     /// In front of the database; whoever appends holds it.
     log: Mutex<Log>,
+    /// Told when the database was synced.
+    pub(crate) flushed: Condvar,
     pub(crate) head: Mutex<Head>,
     pub(crate) ring: KeyRing,
     pub(crate) leaves: Mutex<Leaves>,
@@ -129,7 +137,10 @@ impl Store {
             }
             let log = open_log(&folder.log())
                 .map_err(|source| StoreError::Folder { folder: path.to_owned(), source })?;
-            Self::start(db, log, meta, Place::Folder(folder.clone()))
+            // What is written about free pages with each sync grows with the file.
+            let length = file.metadata().map_or(0, |meta| meta.len());
+            let log_bytes = options.log_bytes.max(length / LOG_SHARE);
+            Self::start(db, log, log_bytes, meta, Place::Folder(folder.clone()))
         })?;
         folder.sync().map_err(|source| StoreError::Folder { folder: path.to_owned(), source })?;
         if suspicious {
@@ -164,13 +175,15 @@ impl Store {
             let db = Guarded::new(db);
             // A backend cannot be replaced by a copy: what is plain stays so until it is removed.
             let meta = Meta::of(&db)?;
-            Self::start(db, Box::new(log), meta, Place::Memory(keys.clone()))
+            let log = Box::new(log);
+            Self::start(db, log, options.log_bytes, meta, Place::Memory(keys.clone()))
         })
     }
 
     fn start(
         db: Guarded,
         log: Box<dyn StorageBackend>,
+        log_bytes: u64,
         meta: Meta,
         place: Place,
     ) -> Result<Self, StoreError> {
@@ -179,8 +192,8 @@ impl Store {
         }
         let unreadable =
             |source| StoreError::Io { doing: "opening the journal's log".into(), source };
-        let mut log = Log::open(log, &meta.journal).map_err(unreadable)?;
-        let commits = recover(&db, &mut log)?;
+        let log = Log::open(log, &meta.journal, log_bytes).map_err(unreadable)?;
+        let commits = recover(&db, &log)?;
         if commits > 0 {
             tracing::info!(
                 commits,
@@ -189,6 +202,8 @@ impl Store {
         }
         let read = db.begin_read()?;
         let head = head_of(&read.open_table(EVENTS)?)?;
+        db.apply(head.seq);
+        db.acknowledge(head.seq);
         let folder = match &place {
             Place::Folder(folder) => Some(folder.clone()),
             Place::Memory(_) => None,
@@ -199,6 +214,7 @@ impl Store {
             db: Arc::new(db),
             folder,
             log: Mutex::new(log),
+            flushed: Condvar::new(),
             head: Mutex::new(head),
             journal: meta.journal,
             ring,
@@ -231,7 +247,7 @@ impl Store {
 
     /// Closes the journal. The next open needs no repair.
     pub fn close(self) -> Result<(), StoreError> {
-        if self.has_reserved() || self.log().size() > 0 {
+        if self.has_reserved() || !self.log().is_kept() {
             self.checkpoint()?;
         }
         if let Some(folder) = &self.folder {

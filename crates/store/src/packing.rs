@@ -67,7 +67,7 @@ pub enum Unsealed {
 }
 
 /// The sealed payloads of one commit, to be stored with it.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Packs {
     packs: Vec<(u64, Vec<u8>)>,
     chunks: Vec<(u64, u32, Vec<u8>)>,

@@ -33,13 +33,20 @@ pub struct PayloadReader {
     chunks: ReadOnlyTable<(u64, u32), &'static [u8]>,
     keys: Keys,
     db: Weak<Guarded>,
+    /// Payloads of events up to this seq are looked for where it reads; for others it looks again.
+    upto: u64,
     last: Option<(u64, Pack)>,
 }
 
 impl Store {
-    /// A reader of payloads as of the last commit. Do not keep it: while it lives, the file grows.
+    /// A reader of payloads as of the last commit. Do not keep it: while it lives, the file grows. While the
+    /// database is synced it waits only for what it is asked for.
     pub fn payloads(&self) -> Result<PayloadReader, StoreError> {
-        defensively(|| self.payloads_at(&self.db.begin_read()?))
+        defensively(|| {
+            let upto = self.db.applied();
+            let reader = self.payloads_at(&self.db.begin_read_applied()?)?;
+            Ok(PayloadReader { upto, ..reader })
+        })
     }
 
     /// A reader of payloads as of the commit that this transaction reads.
@@ -49,6 +56,7 @@ impl Store {
             chunks: read.open_table(CHUNKS)?,
             keys: self.ring.keys.clone(),
             db: Arc::downgrade(&self.db),
+            upto: u64::MAX,
             last: None,
         })
     }
@@ -170,6 +178,9 @@ impl PayloadReader {
     /// Finds a payload. Where a key was destroyed since this reader was made, it looks again at the
     /// last commit: there stand the neighbours of what was removed, under another key.
     fn find(&mut self, seq: u64, bytes: u64) -> Result<Option<Place>, StoreError> {
+        if seq > self.upto {
+            self.renew()?;
+        }
         let mut found = self.look(seq, bytes)?;
         if found.gone && self.renew()? {
             found = self.look(seq, bytes)?;
@@ -181,6 +192,7 @@ impl PayloadReader {
     fn renew(&mut self) -> Result<bool, StoreError> {
         let Some(db) = self.db.upgrade() else { return Ok(false) };
         let read = db.begin_read()?;
+        self.upto = u64::MAX;
         (self.packs, self.chunks) = (read.open_table(PAYLOADS)?, read.open_table(CHUNKS)?);
         self.last = None;
         Ok(true)

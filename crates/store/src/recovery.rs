@@ -15,17 +15,13 @@ use crate::open::Head;
 use crate::packing::Packs;
 use crate::tables::EVENTS;
 
-/// A commit of more bytes than these goes into the database at once: its sync is worth it then, and the
-/// log stays small.
-const MOST: usize = 1 << 20;
-
 impl Commit {
     /// Whether it goes through the log. What removes anything does not: when it is durable nothing in
-    /// the log may be needed any more.
-    pub(crate) fn is_logged(&self) -> bool {
-        let rows = 32 * (self.sessions.len() + self.opened.len() + self.losses.len());
+    /// the log may be needed any more. Nor does a large one: a sync of the database is worth it then.
+    pub(crate) fn is_logged(&self, largest: usize) -> bool {
+        let rows = 32 * self.sessions.len() + 192 * (self.opened.len() + self.losses.len());
         let bytes = self.block.len() + self.payloads.len() + rows;
-        self.removal.is_none() && self.residues.is_empty() && bytes <= MOST
+        self.removal.is_none() && self.residues.is_empty() && bytes <= largest
     }
 
     /// What the log holds of it.
@@ -82,7 +78,7 @@ pub(crate) fn head_of(events: &impl ReadableTable<u64, &'static [u8]>) -> Result
 }
 
 /// Puts what only the log has into the database, durable. Gives the number of commits.
-pub(crate) fn recover(db: &Guarded, log: &mut Log) -> Result<u64, StoreError> {
+pub(crate) fn recover(db: &Guarded, log: &Log) -> Result<u64, StoreError> {
     if log.is_empty() {
         return Ok(0);
     }
@@ -114,6 +110,5 @@ pub(crate) fn recover(db: &Guarded, log: &mut Log) -> Result<u64, StoreError> {
         write.set_quick_repair(true);
         write.commit().map_err(|error| StoreError::Indeterminate(error.to_string()))?;
     }
-    log.begin_anew();
     Ok(commits.into_inner())
 }

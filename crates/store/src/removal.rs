@@ -26,6 +26,7 @@ use crate::tables::{CHUNKS, META, META_REWRITTEN, PAYLOADS, PUNCTURES};
 ///
 /// It rests on the packs as they were. Whichever of them is changed before it is committed makes it
 /// stale: it is then refused whole. One that is never committed costs a few numbers.
+#[derive(Clone)]
 pub struct Removal {
     taken: usize,
     removes: Vec<u64>,
@@ -39,6 +40,7 @@ pub struct Removal {
 }
 
 /// A row of `payloads` that a removal replaces, or deletes.
+#[derive(Clone)]
 struct Rewrite {
     key: u64,
     was: Was,

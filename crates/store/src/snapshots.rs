@@ -25,7 +25,7 @@ const FURTHEST: u64 = 4_096;
 const BYTES_PER_EVENT: u64 = 64;
 
 /// A session's state, encoded to be stored.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Snapshot {
     session: SessionNo,
     since: u64,

@@ -84,9 +84,8 @@ pub fn read_copy(file: &Path, checkpoints: &[Checkpoint]) -> Result<CopyReport, 
             journal.ok_or_else(|| StoreError::Damaged("it names no journal id".into()))?;
         let (log, mut damaged) = (log_of(file), None);
         if log.exists() {
-            let mut log =
-                Log::open(Box::new(Untouched::open(&log).map_err(io)?), &journal).map_err(io)?;
-            match recover(&db, &mut log) {
+            let log = Untouched::open(&log).and_then(|log| Log::open(Box::new(log), &journal, 0));
+            match recover(&db, &log.map_err(io)?) {
                 Ok(_) => {}
                 // Of the database itself that is told below.
                 Err(StoreError::Damaged(what)) => damaged = Some(Fault { seq: None, what }),

@@ -46,7 +46,7 @@ fn the_head_is_the_last_event_of_the_last_block() {
     let before = head.block;
     let commit = journal.prepare(vec![opened("c")]);
     assert_eq!(commit.block[24..56], before.0, "the next block names it");
-    journal.store.append(&commit).unwrap();
+    journal.store.append(commit.clone()).unwrap();
     assert_eq!(journal.store.head().block, lacuna_codec::block_hash(&commit.block));
 }
 
@@ -130,8 +130,8 @@ fn a_session_may_open_and_grow_in_one_commit() {
 fn a_commit_in_the_place_of_another_is_a_bug_and_stops_the_process() {
     let mut journal = Journal::memory();
     let commit = journal.prepare(vec![opened("a")]);
-    journal.store.append(&commit).unwrap();
-    _ = journal.store.append(&commit);
+    journal.store.append(commit.clone()).unwrap();
+    _ = journal.store.append(commit.clone());
 }
 
 #[test]
@@ -139,5 +139,5 @@ fn a_commit_in_the_place_of_another_is_a_bug_and_stops_the_process() {
 fn a_commit_that_leaves_a_gap_is_a_bug_and_stops_the_process() {
     let mut journal = Journal::memory();
     let commit = journal.prepare(vec![opened("a")]);
-    _ = journal.store.append(&Commit { first: 2, last: 2, ..commit });
+    _ = journal.store.append(Commit { first: 2, last: 2, ..commit });
 }

@@ -56,12 +56,12 @@ fn a_copy_goes_on_where_the_original_was() {
     journal.store.backup(target.path(), |_| {}).unwrap();
     // What comes later is not in the copy, and the copy takes the same next commit.
     let mut commit = journal.prepare(vec![span(a, "a9", b"later")]);
-    journal.store.append(&commit).unwrap();
+    journal.store.append(commit.clone()).unwrap();
     let copied = reopen(target.path());
     assert_eq!(copied.head().seq, 12);
     // Sealed with its own keys.
     commit.payloads = copied.pack(&[(13, Arc::from(&b"later"[..]))]).unwrap();
-    copied.append(&commit).unwrap();
+    copied.append(commit.clone()).unwrap();
     assert_eq!(copied.head(), journal.store.head());
     let read = copied.payloads().unwrap().read(13, &Digest::of(b"later"), 5).unwrap();
     assert_eq!(read, Stored::Whole(b"later"[..].into()));

@@ -28,7 +28,7 @@ fn an_append_syncs_all_that_it_wrote_before_it_returns() {
         let payload = crate::journal::noise(size as u64, size);
         let commit = journal.prepare(vec![span(session, &format!("s{size}"), &payload)]);
         notes.take();
-        journal.store.append(&commit).unwrap();
+        journal.store.append(commit.clone()).unwrap();
         let asked = notes.take();
         let (behind, all) = writes(&asked);
         assert!(all > 0, "something was written: {asked:?}");
@@ -65,13 +65,13 @@ fn a_failed_sync_is_an_unknown_outcome_and_nothing_works_afterwards() {
     let commit = journal.prepare(vec![span(session, "s1", b"payload")]);
     notes.take();
     notes.fail_syncs();
-    let error = journal.store.append(&commit).unwrap_err();
+    let error = journal.store.append(commit.clone()).unwrap_err();
     assert!(notes.take().contains(&Asked::Sync), "the fault has fired");
     assert!(matches!(error, StoreError::Indeterminate(_)), "{error:?}");
     assert!(error.to_string().contains("its outcome is unknown"), "{error}");
     assert_eq!(journal.store.head(), head, "the head is what was acknowledged");
     // Not even a commit that would go through: its foundation is unknown.
-    let error = journal.store.append(&commit).unwrap_err();
+    let error = journal.store.append(commit.clone()).unwrap_err();
     assert!(matches!(error, StoreError::Indeterminate(_)), "{error:?}");
     assert!(journal.store.checkpoint().is_err());
 }

@@ -195,7 +195,7 @@ fn keys_of(held: &MemoryKeys) -> Keys {
     Keys::in_folder(folder.path()).unwrap()
 }
 
-const OPTIONS: StoreOptions = StoreOptions { cache_bytes: 1 << 20, create: true };
+const OPTIONS: StoreOptions = StoreOptions { cache_bytes: 1 << 20, log_bytes: 1 << 20, create: true };
 
 /// Brings a canary in and removes it, until the power goes. Gives its seq.
 fn until_the_cut(journal: &mut Journal) -> u64 {
@@ -205,10 +205,10 @@ fn until_the_cut(journal: &mut Journal) -> u64 {
     let commit = journal.prepare(drafts);
     let seq = commit.first;
     let mut steps = || {
-        journal.store.append(&commit)?;
+        journal.store.append(commit.clone())?;
         let mut removal = journal.prepare(vec![journal.lost(seq)]);
         removal.removal = Some(journal.store.prepare_removal(&[seq], u64::MAX)?);
-        journal.store.append(&removal)?;
+        journal.store.append(removal.clone())?;
         journal.store.destroy_keys()
     };
     drop(steps());

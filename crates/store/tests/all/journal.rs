@@ -175,7 +175,7 @@ impl Journal {
     /// Commits these events; gives the seq of the first.
     pub(crate) fn commit(&mut self, drafts: Vec<Draft>) -> u64 {
         let commit = self.prepare(drafts);
-        self.store.append(&commit).unwrap();
+        self.store.append(commit.clone()).unwrap();
         commit.first
     }
 
@@ -191,7 +191,7 @@ impl Journal {
         let drafts = removal.removes().iter().map(|seq| self.lost(*seq)).collect();
         let mut commit = self.prepare(drafts);
         commit.removal = Some(removal);
-        self.store.append(&commit).unwrap();
+        self.store.append(commit.clone()).unwrap();
     }
 
     /// The lossy commitment for the payload of this event.

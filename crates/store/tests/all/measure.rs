@@ -88,7 +88,7 @@ fn measure_appending_and_reading_back() {
         let drafts = (0..).zip(&payloads).map(|(n, p)| span(session, &format!("{commit}-{n}"), p));
         let commit = journal.prepare(drafts.collect());
         let begin = Instant::now();
-        journal.store.append(&commit).unwrap();
+        journal.store.append(commit.clone()).unwrap();
         appending += begin.elapsed();
     }
     let count = 64 * commits.len();

@@ -135,7 +135,7 @@ fn a_stale_removal_is_refused_and_nothing_is_written() {
         let payload = span(SessionNo(1), "beside", b"beside");
         let mut commit = journal.prepare(vec![payload]);
         commit.removal = Some(stale);
-        match journal.store.append(&commit) {
+        match journal.store.append(commit.clone()) {
             Err(StoreError::StaleRemoval { seq }) => assert!(seqs.contains(&seq) || seq == 2),
             other => panic!("{other:?}"),
         }
@@ -291,7 +291,7 @@ fn a_loss_without_an_event_is_a_fault_also_when_its_key_is_gone() {
     let drafts = vec![journal.lost(6)];
     let mut commit = journal.prepare(drafts);
     commit.removal = Some(removal);
-    journal.store.append(&commit).unwrap();
+    journal.store.append(commit.clone()).unwrap();
     journal.store.destroy_keys().unwrap();
     let report = journal.store.verify(&VerifyOptions::default(), |_| {}).unwrap();
     let faults: Vec<_> = report.faults.iter().map(|fault| fault.what.as_str()).collect();

@@ -33,7 +33,7 @@ fn a_snapshot_may_come_with_the_commit_that_it_folds() {
     let snapshot = Snapshot::of(&journal.states[&a]).unwrap();
     assert!(snapshot.len() > 28);
     commit.snapshots.push(snapshot);
-    journal.store.append(&commit).unwrap();
+    journal.store.append(commit.clone()).unwrap();
     assert_eq!(journal.store.load(a).unwrap().unwrap(), journal.states[&a]);
     let report = journal.store.verify(&Default::default(), |_| {}).unwrap();
     assert_eq!((report.snapshots, report.faults), (1, vec![]));
@@ -127,12 +127,12 @@ fn a_session_that_does_not_begin_with_its_opening_is_damage() {
     // The index says that session 9 begins in the first block, where there is nothing of it.
     let mut commit = journal.prepare(vec![span(a, "a6", b"x")]);
     commit.sessions.push((SessionNo(9), 1));
-    journal.store.append(&commit).unwrap();
+    journal.store.append(commit.clone()).unwrap();
     assert_eq!(journal.store.load(SessionNo(9)).unwrap(), None);
     // A row that makes an event of `a` be read twice leaves a gap that is refused.
     let mut commit = journal.prepare(vec![span(a, "a7", b"x")]);
     commit.sessions.push((a, 99));
-    journal.store.append(&commit).unwrap();
+    journal.store.append(commit.clone()).unwrap();
     match journal.store.load(a) {
         Err(StoreError::Damaged(why)) => assert_eq!(why, "session 1: its versions have a gap"),
         other => panic!("{other:?}"),

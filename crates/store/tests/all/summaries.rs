@@ -306,7 +306,7 @@ fn a_journal_with_summaries_of_version_1_opens_loads_and_verifies() {
         payloads: journal.store.pack(&[(recorded.seq, Arc::from(&b"summary"[..]))]).unwrap(),
         ..Commit::default()
     };
-    journal.store.append(&commit).unwrap();
+    journal.store.append(commit.clone()).unwrap();
     journal.states.get_mut(&session).unwrap().evolve(&recorded);
     journal.events.push(recorded);
     journal.commit(vec![span(session, "s3", b"later")]);

@@ -198,7 +198,7 @@ fn a_journal_that_lost_its_end_is_found_out_and_one_that_went_on_from_there_too(
     journal.states.clear();
     let drafts = (0..5).map(|n| crate::journal::opened(&format!("new-{n}"))).collect();
     let commit = journal.prepare_on(&store, drafts);
-    store.append(&commit).unwrap();
+    store.append(commit.clone()).unwrap();
     store.close().unwrap();
     assert_eq!(careful.faults(), [""; 0]);
     let found = careful.standings();

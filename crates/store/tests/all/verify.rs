@@ -131,6 +131,6 @@ fn append(store: &lacuna_store::Store, writer: &mut Journal, n: u64) -> SessionN
     let session = SessionNo(store.head().seq + 1);
     let drafts = vec![opened(&format!("n{n}")), span(session, "s", &noise(n, 100))];
     let commit = writer.prepare_on(store, drafts);
-    store.append(&commit).unwrap();
+    store.append(commit.clone()).unwrap();
     session
 }

@@ -70,7 +70,7 @@ fn a_walk_beside_a_writer_misses_nothing() {
             }
         });
         for commit in &commits {
-            store.append(commit).unwrap();
+            store.append(commit.clone()).unwrap();
         }
         done.store(true, Ordering::SeqCst);
         walker.join().unwrap()
