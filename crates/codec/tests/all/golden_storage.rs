@@ -13,7 +13,7 @@ use lacuna_codec::{
 use lacuna_core::{Claim, ClaimOrigin, ClaimSource, Digest, Event, Recorded};
 use serde_json::{Value, json};
 
-use crate::{blessing, blocks, json, samples, schemas, sealed, snapshots};
+use crate::{blessing, blocks, json, log_records, samples, schemas, sealed, snapshots};
 
 const ZSTD: u8 = 1;
 
@@ -258,6 +258,40 @@ fn golden_claims_are_read() {
     assert_eq!(decode_claims(&stored), Ok(claims));
 }
 
+fn read_log_record(stored: &[u8]) -> Value {
+    let record = log_records::read(stored).unwrap();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    json!({
+        "journal": log_records::JOURNAL,
+        "first": record.first,
+        "block": text(record.block),
+        "touched": record.touched.iter().map(|(s, version)| json!([s.0, version])).collect::<Vec<_>>(),
+        "opened": record.opened.iter().map(|(key, s)| json!([s.0, key.to_string()])).collect::<Vec<_>>(),
+        "forks": record.forks.iter().map(|(p, c, at)| json!([p.0, c.0, at])).collect::<Vec<_>>(),
+        "losses": record
+            .losses
+            .iter()
+            .map(|(seq, tenant, s, spans)| json!([seq, tenant.as_str(), s.0, spans]))
+            .collect::<Vec<_>>(),
+        "packs": record.packs.iter().map(|(base, p)| json!([base, text(p)])).collect::<Vec<_>>(),
+        "chunks": record
+            .chunks
+            .iter()
+            .map(|(seq, part, p)| json!([seq, part, text(p)]))
+            .collect::<Vec<_>>(),
+    })
+}
+
+#[test]
+fn a_golden_record_of_the_log_is_read() {
+    let record = log_records::sample();
+    let mut encoded = Vec::new();
+    record.encode(log_records::JOURNAL, &mut encoded).unwrap();
+    let stored = committed("log.v1.1", &encoded, read_log_record);
+    assert_eq!(stored, encoded);
+    assert_eq!(log_records::read(&stored), Ok(record));
+}
+
 #[test]
 fn no_golden_file_stands_alone() {
     let entries = std::fs::read_dir(path("")).unwrap();
@@ -271,6 +305,7 @@ fn no_golden_file_stands_alone() {
         "block.v1.4",
         "block.v1.5",
         "claims.v1.1",
+        "log.v1.1",
         "pack.v1.1",
         "pack.v1.2",
         "pack.v1.3",

@@ -16,6 +16,7 @@ mod golden_events;
 mod golden_storage;
 mod header;
 mod hostile;
+mod log_records;
 mod notes;
 mod packs;
 mod registry;

@@ -31,7 +31,10 @@ impl Journal {
     /// Signs where the journal ends, as committed, and keeps the note beside the journal. The key is made
     /// when it is first needed.
     pub fn checkpoint(&self) -> Result<Signed, EngineError> {
-        let signed = self.notary.sign(self.head(), (self.clock)())?;
+        let head = self.head();
+        // Whoever copies the database's file without the log must find in it all that was signed.
+        self.store.flush()?;
+        let signed = self.notary.sign(head, (self.clock)())?;
         if let Some(listener) = &*self.listener.lock() {
             listener(&signed);
         }

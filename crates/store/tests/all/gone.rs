@@ -195,7 +195,8 @@ fn keys_of(held: &MemoryKeys) -> Keys {
     Keys::in_folder(folder.path()).unwrap()
 }
 
-const OPTIONS: StoreOptions = StoreOptions { cache_bytes: 1 << 20, log_bytes: 1 << 20, create: true };
+const OPTIONS: StoreOptions =
+    StoreOptions { cache_bytes: 1 << 20, log_bytes: 1 << 20, create: true };
 
 /// Brings a canary in and removes it, until the power goes. Gives its seq.
 fn until_the_cut(journal: &mut Journal) -> u64 {

@@ -15,6 +15,7 @@ mod gone;
 mod keyfiles;
 mod keytree;
 mod leaves;
+mod log;
 mod measure;
 mod migration;
 mod opening;

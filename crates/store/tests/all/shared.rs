@@ -1,7 +1,7 @@
 //! A storage backend in memory that outlives the store which has it open, as a disk does.
 
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 
 use redb::StorageBackend;
 
@@ -11,6 +11,8 @@ const PAGE: usize = 4_096;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shared {
     disk: Arc<Mutex<Disk>>,
+    /// Told when syncs of the database may go on, and when one begins to wait.
+    turned: Arc<Condvar>,
     file: usize,
 }
 
@@ -18,6 +20,9 @@ pub(crate) struct Shared {
 struct Disk {
     files: [File; 2],
     syncs: u64,
+    /// Syncs of the database wait, and how many do.
+    held: bool,
+    waiting: u64,
     /// The sync that fails, and with it every later one.
     fail_at: Option<u64>,
     failed: bool,
@@ -33,7 +38,7 @@ struct File {
 impl Shared {
     /// The log on the same disk.
     pub(crate) fn log(&self) -> Self {
-        Self { disk: Arc::clone(&self.disk), file: 1 }
+        Self { file: 1, ..self.clone() }
     }
 
     /// What is stored now, in both files.
@@ -45,7 +50,7 @@ impl Shared {
     /// Another disk with the same on it.
     pub(crate) fn copy(&self) -> Self {
         let disk = self.disk.lock().unwrap().clone();
-        Self { disk: Arc::new(Mutex::new(disk)), file: self.file }
+        Self::holding(Disk { held: false, waiting: 0, ..disk })
     }
 
     /// How often it was asked to sync either file.
@@ -83,7 +88,31 @@ impl Shared {
             }
             File { now: left.clone(), synced: left }
         });
-        Self { disk: Arc::new(Mutex::new(Disk { files, ..Disk::default() })), file: self.file }
+        Self::holding(Disk { files, ..Disk::default() })
+    }
+
+    fn holding(disk: Disk) -> Self {
+        Self { disk: Arc::new(Mutex::new(disk)), ..Self::default() }
+    }
+
+    /// Changes what is stored in this file.
+    pub(crate) fn edit<T>(&self, edit: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+        let file = &mut self.disk.lock().unwrap().files[self.file];
+        let result = edit(&mut file.now);
+        file.synced.clone_from(&file.now);
+        result
+    }
+
+    /// Holds up syncs of the database, or lets them go on.
+    pub(crate) fn hold(&self, held: bool) {
+        self.disk.lock().unwrap().held = held;
+        self.turned.notify_all();
+    }
+
+    /// Waits until a sync of the database is held up.
+    pub(crate) fn until_one_waits(&self) {
+        let disk = self.disk.lock().unwrap();
+        drop(self.turned.wait_while(disk, |disk| disk.waiting == 0).unwrap());
     }
 }
 
@@ -106,7 +135,14 @@ impl StorageBackend for Shared {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        let disk = &mut *self.disk.lock().unwrap();
+        let mut disk = self.disk.lock().unwrap();
+        if self.file == 0 && disk.held {
+            disk.waiting += 1;
+            self.turned.notify_all();
+            disk = self.turned.wait_while(disk, |disk| disk.held).unwrap();
+            disk.waiting -= 1;
+        }
+        let disk = &mut *disk;
         disk.syncs += 1;
         if disk.fail_at.is_some_and(|at| at <= disk.syncs) {
             disk.failed = true;
