@@ -19,6 +19,10 @@ const STRETCH: u64 = 30_000;
 const STRETCHES: usize = 7;
 /// Spans that are looked up.
 const LOOKED_UP: u64 = 400;
+/// Sessions in use at a time, what is appended to each, and by how many clients.
+const ACTIVE: u64 = 1_000;
+const APPENDS_EACH: u64 = 16;
+const CLIENTS: u64 = 16;
 /// Bytes of one span.
 pub(super) const SPAN_BYTES: usize = 1_024;
 /// Sessions behind those that fill the journal.
@@ -66,7 +70,7 @@ pub(super) struct Looked {
     pub(super) expand_p50_ms: f64,
     pub(super) expand_p99_ms: f64,
     pub(super) append_p50_ms: f64,
-    /// Memory with everything in use that was looked at.
+    /// The most memory until then, while [`ACTIVE`] sessions were appended to.
     pub(super) used_mib: f64,
 }
 
@@ -134,13 +138,14 @@ fn look(args: &Step) -> Result<(), Failure> {
         journal.execute(request)?;
         appended.push(begun.elapsed());
     }
+    active(&journal, &sample, args.sessions)?;
     let looked = Looked {
         open_s,
         idle_mib,
         expand_p50_ms: at(&mut expanded, 0.5),
         expand_p99_ms: at(&mut expanded, 0.99),
         append_p50_ms: at(&mut appended, 0.5),
-        used_mib: own.resident_mib(),
+        used_mib: own.peak_mib()?,
     };
     say(&serde_json::to_string(&looked)?);
     // It is killed in the middle of what comes now.
@@ -150,6 +155,23 @@ fn look(args: &Step) -> Result<(), Failure> {
     loop {
         filler.record(STRETCH)?;
     }
+}
+
+/// Appends to as many sessions, of all over the journal, by turns and side by side.
+fn active(journal: &Journal, sample: &Sample, sessions: u64) -> Result<(), Failure> {
+    let work = |client: u64| -> Result<(), String> {
+        for n in 0..APPENDS_EACH * ACTIVE / CLIENTS {
+            let at = (n * CLIENTS + client) % ACTIVE * sessions / ACTIVE;
+            let spans = vec![sample.span(n)];
+            let request = request(at, Command::Append { spans }).map_err(|e| e.to_string())?;
+            journal.execute(request).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS).map(|client| scope.spawn(move || work(client))).collect();
+        clients.into_iter().try_for_each(|client| Ok(client.join().expect("it does not panic")?))
+    })
 }
 
 /// Throws the journal's file out of the system's memory.

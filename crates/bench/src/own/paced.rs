@@ -14,8 +14,16 @@ use crate::sample::Sample;
 
 /// In each millisecond.
 const APPENDS: u64 = 5;
-/// Sessions that the appends go to: others than those that are pruned, and these too.
+/// Sessions that the appends go to: others than those that are pruned. As agents end and begin, they go on
+/// in others after a while.
 const FIRST: u64 = 100_000;
+const AT_A_TIME: u64 = 40;
+const A_WHILE: u64 = 1_000;
+
+/// The session of an append in this millisecond.
+fn appended_to(tick: u64, n: u64) -> u64 {
+    FIRST + tick / A_WHILE * AT_A_TIME + (tick * APPENDS + n) % AT_A_TIME
+}
 
 /// What is timed beside the appends.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,9 +34,10 @@ enum Timed {
 
 /// Measures prunes and echoes, each beside the same appends.
 pub(super) async fn measure(client: &Client, time: Duration) -> Result<Vec<Figure>, Failure> {
-    for session in 0..SESSIONS {
+    let millis = time.as_millis() as u64;
+    for session in FIRST..=appended_to(millis + A_WHILE, AT_A_TIME) + AT_A_TIME {
         let body = json!({ "window_tokens": 1_000_000_000_u64 }).to_string();
-        client.request(subject(FIRST + session, "open"), body.into()).await?;
+        client.request(subject(session, "open"), body.into()).await?;
     }
     // Those that are pruned are in use, too.
     let span = json!({ "role": "tool", "origin": "tool", "content": "in use" });
@@ -94,7 +103,7 @@ async fn beside(
                     let span = json!({ "role": "tool", "origin": "tool", "content": piece });
                     let body = json!({ "spans": [span] }).to_string();
                     let reply = format!("{inbox}.{}", 2 * number + 1);
-                    let to = subject(FIRST + (tick * APPENDS + n) % SESSIONS, "append");
+                    let to = subject(appended_to(tick, n), "append");
                     sent.insert(2 * number + 1, Instant::now());
                     client.publish_with_reply(to, reply, body.into()).await?;
                     number += 1;
