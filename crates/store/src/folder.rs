@@ -41,12 +41,6 @@ impl Folder {
         log_of(&self.journal())
     }
 
-    /// Removes the log: the database has everything. Should it come back, nothing in it counts.
-    pub(crate) fn remove_log(&self) -> Result<(), StoreError> {
-        let doing = || format!("removing {}", self.log().display());
-        std::fs::remove_file(self.log()).map_err(|source| StoreError::Io { doing: doing(), source })
-    }
-
     /// Where a copy of the journal's keys lies.
     pub(crate) fn keys(&self, which: Which) -> PathBuf {
         self.0.join(KEYS[which as usize])

@@ -15,6 +15,7 @@
 //! whole, the log is damaged.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 
 use lacuna_codec::{LogHeader, LogRecord};
 use redb::StorageBackend;
@@ -31,6 +32,8 @@ const STEP: u64 = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Log {
     file: Box<dyn StorageBackend>,
+    /// Where it is removed from at the end, if the database has everything then.
+    path: Option<PathBuf>,
     journal: String,
     /// The ring's size, in bytes.
     capacity: u64,
@@ -57,6 +60,7 @@ impl Log {
         Ok(Self {
             length: file.len()?,
             file,
+            path: None,
             journal: journal.to_owned(),
             capacity: capacity.next_multiple_of(PAGE),
             written: 0,
@@ -66,6 +70,13 @@ impl Log {
             flushing: false,
             failed: None,
         })
+    }
+
+    /// Removes the file at the end, if the database has everything then. Should it come back, nothing in
+    /// it counts.
+    pub(crate) fn removed_from(mut self, path: PathBuf) -> Self {
+        self.path = Some(path);
+        self
     }
 
     /// Whether there is nothing in its file.
@@ -213,6 +224,18 @@ impl Log {
     fn read(&self, at: u64, header: &LogHeader, body: &mut Vec<u8>) -> Result<(), StoreError> {
         body.resize(header.length, 0);
         self.file.read(at + LogHeader::SIZE as u64, body).map_err(unreadable)
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        if let Some(path) = self.path.take()
+            && self.is_kept()
+            && self.usable().is_ok()
+            && let Err(error) = std::fs::remove_file(&path)
+        {
+            tracing::warn!(%error, path = %path.display(), "the log is not needed any more, and stays");
+        }
     }
 }
 

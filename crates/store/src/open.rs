@@ -192,8 +192,11 @@ impl Store {
         }
         let unreadable =
             |source| StoreError::Io { doing: "opening the journal's log".into(), source };
-        let log = Log::open(log, &meta.journal, log_bytes).map_err(unreadable)?;
+        let mut log = Log::open(log, &meta.journal, log_bytes).map_err(unreadable)?;
         let commits = recover(&db, &log)?;
+        if let Place::Folder(folder) = &place {
+            log = log.removed_from(folder.log());
+        }
         if commits > 0 {
             tracing::info!(
                 commits,
@@ -249,9 +252,6 @@ impl Store {
     pub fn close(self) -> Result<(), StoreError> {
         if self.has_reserved() || !self.log().is_kept() {
             self.checkpoint()?;
-        }
-        if let Some(folder) = &self.folder {
-            folder.remove_log()?;
         }
         // A reader that looks again just now closes it when it is done.
         Arc::into_inner(self.db).map_or(Ok(()), Guarded::close)

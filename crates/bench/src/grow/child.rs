@@ -169,7 +169,8 @@ fn active(journal: &Journal, sample: &Sample, sessions: u64) -> Result<(), Failu
         Ok(())
     };
     std::thread::scope(|scope| {
-        let clients: Vec<_> = (0..CLIENTS).map(|client| scope.spawn(move || work(client))).collect();
+        let clients: Vec<_> =
+            (0..CLIENTS).map(|client| scope.spawn(move || work(client))).collect();
         clients.into_iter().try_for_each(|client| Ok(client.join().expect("it does not panic")?))
     })
 }

@@ -1,7 +1,7 @@
 //! Putting a state together from its parts. Whatever the parts hold, nothing panics: parts that do not
 //! fit together give no state.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::known::Known;
@@ -20,7 +20,7 @@ impl SessionState {
         let until = rest.extent;
         let (mut spans, mut known) = (Vec::with_capacity(until.spans as usize), Known::default());
         let (mut directives, mut ledger, mut receipts) = (Vec::new(), Vec::new(), Vec::new());
-        known.spans = HashMap::with_capacity(until.spans as usize);
+        known.spans.reserve(until.spans as usize);
         for part in grown {
             if part.since != reached {
                 return None;

@@ -1,6 +1,6 @@
 //! Where a session's spans and commands are found by their names.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use super::{SessionState, SpanIndex};
 use crate::SpanId;

@@ -114,6 +114,17 @@ fn a_killed_journal_opens_with_all_that_was_acknowledged() {
     assert_eq!((read.seq, read.fault), (end.seq, None));
     journal.store.close().unwrap();
     assert!(!folder.path().join("journal.log").exists());
+    // Dropped with something in the log it stays; the next stop removes it.
+    let store = Store::open(folder.path(), &StoreOptions::default()).unwrap();
+    let mut journal = Journal { store, ..journal };
+    journal.commit(vec![span(a, "more", b"more")]);
+    let end = journal.store.head();
+    drop(journal.store);
+    assert!(folder.path().join("journal.log").exists());
+    let store = Store::open(folder.path(), &StoreOptions::default()).unwrap();
+    assert_eq!(store.head(), end);
+    store.close().unwrap();
+    assert!(!folder.path().join("journal.log").exists());
     let read = read_copy(&folder.path().join("journal.redb"), &[]).unwrap();
     assert_eq!((read.seq, read.fault), (end.seq, None));
 }
