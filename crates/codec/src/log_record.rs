@@ -84,10 +84,15 @@ impl LogHeader {
         ours.then_some(Self { first, length, covered, check })
     }
 
+    /// Whether this is the body that was written with this header.
+    pub fn fits(&self, body: &[u8]) -> bool {
+        body.len() == self.length && check(&self.covered, body) == self.check
+    }
+
     /// Reads the body, if it is the one that was written with this header.
     pub fn open<'a>(&self, body: &'a [u8]) -> Result<LogRecord<'a>, CodecError> {
         let mut reader = Reader::new(WHAT, body);
-        if body.len() != self.length || check(&self.covered, body) != self.check {
+        if !self.fits(body) {
             return Err(reader.damaged("its check does not fit"));
         }
         let mut counts = [0; 6];

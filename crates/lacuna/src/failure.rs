@@ -79,8 +79,10 @@ impl Failure {
                 Code::UnknownSession | Code::UnknownSpan | Code::NotRecoverable => Exit::Lost,
                 _ => Exit::Failed,
             },
-            Self::Store(StoreError::Damaged(_))
-            | Self::Engine(EngineError::Store(StoreError::Damaged(_))) => Exit::Damaged,
+            Self::Store(StoreError::Damaged(_) | StoreError::LogDamaged(_))
+            | Self::Engine(EngineError::Store(
+                StoreError::Damaged(_) | StoreError::LogDamaged(_),
+            )) => Exit::Damaged,
             Self::Usage(_) | Self::Client(ClientError::Name(_)) => Exit::Usage,
             _ => Exit::Failed,
         }

@@ -97,7 +97,7 @@ impl Store {
             log.waiting.push_back(commit);
         } else {
             // It stands in the log: a second one in its place must never.
-            self.put(&commit, Durability::None).map_err(|error| log.fail(&error.to_string()))?;
+            self.put(&commit, Durability::None).map_err(|error| log.fail(&error.cause()))?;
             self.db.apply(last);
         }
         self.db.acknowledge(last);
@@ -109,7 +109,7 @@ impl Store {
         log.usable()?;
         self.put(commit, Durability::Immediate).inspect_err(|error| {
             if !matches!(error, StoreError::StaleRemoval { .. }) {
-                log.fail(&error.to_string());
+                log.fail(&error.cause());
             }
         })?;
         let mark = log.mark();
@@ -134,6 +134,8 @@ impl Store {
 
     /// Stores sessions' states as shortcuts.
     pub fn write_snapshots(&self, snapshots: &[Snapshot]) -> Result<(), StoreError> {
+        // Behind those of commits that wait for a sync.
+        let _log = self.settled();
         self.write(|write| snapshots::put(write, snapshots))
     }
 
@@ -152,16 +154,26 @@ impl Store {
         log.flushing = true;
         let mark = log.mark();
         drop(log);
-        let _flushing = Flushing(self);
+        let why = Some("the thread that syncs the database has ended".into());
+        let mut flushing = Flushing { store: self, why };
+        let synced = self.sync_up_to(mark);
+        flushing.why = synced.as_ref().err().map(StoreError::cause);
+        synced
+    }
+
+    fn sync_up_to(&self, mark: u64) -> Result<(), StoreError> {
         self.write(|_| Ok(()))?;
         let mut log = self.log();
         log.kept(mark);
+        // Whoever waits for room has it now.
+        self.flushed.notify_all();
         while let Some(commit) = log.waiting.pop_front() {
             drop(log);
             self.put(&commit, Durability::None)?;
             self.db.apply(commit.last);
             log = self.log();
         }
+        // While it is held: another sync may begin as soon as it is not.
         log.flushing = false;
         Ok(())
     }
@@ -219,18 +231,21 @@ impl Store {
 }
 
 /// The database is being synced. If that ends otherwise than well, nobody is to wait for it.
-struct Flushing<'a>(&'a Store);
+struct Flushing<'a> {
+    store: &'a Store,
+    /// Why it has failed, unless it has not.
+    why: Option<String>,
+}
 
 impl Drop for Flushing<'_> {
     fn drop(&mut self) {
-        let mut log = self.0.log();
-        if log.flushing {
-            let why = log.fail("the database could not be synced").to_string();
-            self.0.db.fail(&why);
+        if let Some(why) = &self.why {
+            let mut log = self.store.log();
+            log.fail(why);
+            self.store.db.fail(why);
             log.flushing = false;
         }
-        drop(log);
-        self.0.flushed.notify_all();
+        self.store.flushed.notify_all();
     }
 }
 

@@ -90,6 +90,13 @@ pub enum StoreError {
     /// A commit failed: it may or may not have happened. The store refuses everything afterwards.
     #[error("a commit failed and its outcome is unknown ({0}); restart to find out")]
     Indeterminate(String),
+    /// The log in front of the database and the database do not belong together, or the log is damaged.
+    #[error(
+        "the journal's log does not fit its database: {0}. Copy the whole folder first. Then put \
+         `journal.redb` and `journal.log` back as they stood together; or move `journal.log` away to go \
+         on without what only it has, whose payloads can never be read again then"
+    )]
+    LogDamaged(String),
     /// The database failed.
     #[error("the journal's database failed: {0}")]
     Database(redb::Error),
@@ -114,6 +121,14 @@ impl From<CodecError> for StoreError {
 }
 
 impl StoreError {
+    /// What it says, for an error that says the rest.
+    pub(crate) fn cause(&self) -> String {
+        match self {
+            Self::Indeterminate(why) => why.clone(),
+            other => other.to_string(),
+        }
+    }
+
     pub(crate) fn newer(what: &'static str, found: u32, known: u32) -> Self {
         Self::Newer { what, found, known, release: env!("CARGO_PKG_VERSION") }
     }

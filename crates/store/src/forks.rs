@@ -110,7 +110,8 @@ pub(crate) fn prepare(db: &Guarded) -> Result<bool, StoreError> {
         Err(redb::TableError::TableDoesNotExist(_)) => {}
         Err(error) => return Err(error.into()),
     }
-    let write = db.begin_write()?;
+    let mut write = db.begin_write()?;
+    write.set_quick_repair(true);
     write.open_table(FORKS)?;
     write.commit().map_err(|error| StoreError::Indeterminate(error.to_string()))?;
     Ok(false)

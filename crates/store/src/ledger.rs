@@ -189,7 +189,8 @@ pub(crate) fn fill(db: &Guarded) -> Result<(), StoreError> {
         }
     }
     // In one transaction: where a ledger is, it is whole.
-    let write = db.begin_write()?;
+    let mut write = db.begin_write()?;
+    write.set_quick_repair(true);
     write.open_table(LEDGER)?;
     put(&write, &losses)?;
     write.commit().map_err(|error| StoreError::Indeterminate(error.to_string()))

@@ -17,7 +17,7 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-use lacuna_codec::{LogHeader, LogRecord};
+use lacuna_codec::{CodecError, LogHeader, LogRecord};
 use redb::StorageBackend;
 
 use crate::StoreError;
@@ -187,14 +187,14 @@ impl Log {
         found.sort_unstable_by_key(|(first, at, _)| (*first, *at));
         for (first, at, header) in found {
             if first != next {
-                return Err(StoreError::Damaged(format!(
-                    "its log goes on at event {first}, and event {next} is missing: `journal.redb` \
-                     and `journal.log` are not of the same moment, or the log is damaged; put both \
-                     back from one copy, or move the log away to go on without its events"
+                return Err(StoreError::LogDamaged(format!(
+                    "it goes on at event {first}, and event {next} is missing"
                 )));
             }
             self.read(at, &header, &mut body)?;
-            next = take(&header.open(&body)?)?;
+            let record = header.open(&body);
+            let why = |error: CodecError| StoreError::LogDamaged(format!("event {first}: {error}"));
+            next = take(&record.map_err(why)?)?;
         }
         Ok(())
     }
@@ -218,7 +218,7 @@ impl Log {
             return Ok(false);
         }
         self.read(at, header, body)?;
-        Ok(header.open(body).is_ok())
+        Ok(header.fits(body))
     }
 
     fn read(&self, at: u64, header: &LogHeader, body: &mut Vec<u8>) -> Result<(), StoreError> {
@@ -240,5 +240,7 @@ impl Drop for Log {
 }
 
 fn unreadable(source: std::io::Error) -> StoreError {
-    StoreError::Io { doing: "reading the journal's log".into(), source }
+    let doing =
+        "reading the journal's log, `journal.log`; copy the folder elsewhere and open the copy";
+    StoreError::Io { doing: doing.into(), source }
 }

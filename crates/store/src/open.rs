@@ -25,8 +25,9 @@ use crate::tables::{
 };
 use crate::{StoreError, forks, ledger, migrate};
 
-/// The log's part of a large file.
+/// The log's part of a large file, and its size in one larger still.
 const LOG_SHARE: u64 = 512;
+const LOG_MOST: u64 = 256 << 20;
 
 /// How to open a journal.
 #[derive(Debug, Clone)]
@@ -34,7 +35,7 @@ pub struct StoreOptions {
     /// Bytes of database pages kept in memory.
     pub cache_bytes: usize,
     /// Size of the log in front of the database: it is synced when half of that is written. Of a
-    /// large file it is at least a 512th part.
+    /// large file it is at least a 512th part, up to 256 MiB.
     pub log_bytes: u64,
     /// Whether a missing journal is made.
     pub create: bool,
@@ -60,10 +61,11 @@ pub struct Head {
 /// An open journal.
 #[derive(Debug)]
 pub struct Store {
+    /// In front of the database; whoever appends holds it. It goes before the database does: once that
+    /// is unlocked, the log that lies there is another process's.
+    log: Mutex<Log>,
     pub(crate) db: Arc<Guarded>,
     pub(crate) folder: Option<Folder>,
-    /// In front of the database; whoever appends holds it.
-    log: Mutex<Log>,
     /// Told when the database was synced.
     pub(crate) flushed: Condvar,
     pub(crate) head: Mutex<Head>,
@@ -139,7 +141,7 @@ impl Store {
                 .map_err(|source| StoreError::Folder { folder: path.to_owned(), source })?;
             // What is written about free pages with each sync grows with the file.
             let length = file.metadata().map_or(0, |meta| meta.len());
-            let log_bytes = options.log_bytes.max(length / LOG_SHARE);
+            let log_bytes = options.log_bytes.max((length / LOG_SHARE).min(LOG_MOST));
             Self::start(db, log, log_bytes, meta, Place::Folder(folder.clone()))
         })?;
         folder.sync().map_err(|source| StoreError::Folder { folder: path.to_owned(), source })?;
@@ -214,9 +216,9 @@ impl Store {
         let ring = KeyRing::open(place, &meta.journal, || any_encrypted(&read))?;
         drop(read);
         let store = Self {
+            log: Mutex::new(log),
             db: Arc::new(db),
             folder,
-            log: Mutex::new(log),
             flushed: Condvar::new(),
             head: Mutex::new(head),
             journal: meta.journal,
@@ -253,6 +255,8 @@ impl Store {
         if self.has_reserved() || !self.log().is_kept() {
             self.checkpoint()?;
         }
+        // While the folder is still locked: see the field.
+        drop(self.log);
         // A reader that looks again just now closes it when it is done.
         Arc::into_inner(self.db).map_or(Ok(()), Guarded::close)
     }
@@ -269,7 +273,8 @@ fn initialise(db: &Guarded) -> Result<(), StoreError> {
     let mut id = [0_u8; 16];
     random(&mut id)?;
     let journal: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
-    let write = db.begin_write()?;
+    let mut write = db.begin_write()?;
+    write.set_quick_repair(true);
     {
         let mut meta = write.open_table(META)?;
         meta.insert(META_FORMAT, FORMAT.to_le_bytes().as_slice())?;
@@ -289,7 +294,8 @@ fn initialise(db: &Guarded) -> Result<(), StoreError> {
 /// Makes a journal of an earlier format one of this format, as it is: a release that does not know the
 /// log must not take it for the whole.
 fn raise_format(db: &Guarded) -> Result<(), StoreError> {
-    let write = db.begin_write()?;
+    let mut write = db.begin_write()?;
+    write.set_quick_repair(true);
     write.open_table(META)?.insert(META_FORMAT, FORMAT.to_le_bytes().as_slice())?;
     write.open_table(PUNCTURES)?;
     write.commit().map_err(|error| StoreError::Indeterminate(error.to_string()))

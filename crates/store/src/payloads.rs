@@ -178,8 +178,8 @@ impl PayloadReader {
     /// Finds a payload. Where a key was destroyed since this reader was made, it looks again at the
     /// last commit: there stand the neighbours of what was removed, under another key.
     fn find(&mut self, seq: u64, bytes: u64) -> Result<Option<Place>, StoreError> {
-        if seq > self.upto {
-            self.renew()?;
+        if seq > self.upto && !self.renew()? {
+            return Err(StoreError::Indeterminate("the journal is closed".into()));
         }
         let mut found = self.look(seq, bytes)?;
         if found.gone && self.renew()? {
@@ -192,8 +192,8 @@ impl PayloadReader {
     fn renew(&mut self) -> Result<bool, StoreError> {
         let Some(db) = self.db.upgrade() else { return Ok(false) };
         let read = db.begin_read()?;
-        self.upto = u64::MAX;
         (self.packs, self.chunks) = (read.open_table(PAYLOADS)?, read.open_table(CHUNKS)?);
+        self.upto = u64::MAX;
         self.last = None;
         Ok(true)
     }

@@ -13,6 +13,7 @@ use crate::ledger::Loss;
 use crate::log::Log;
 use crate::open::Head;
 use crate::packing::Packs;
+use crate::snapshots::Snapshot;
 use crate::tables::EVENTS;
 
 impl Commit {
@@ -20,7 +21,9 @@ impl Commit {
     /// the log may be needed any more. Nor does a large one: a sync of the database is worth it then.
     pub(crate) fn is_logged(&self, largest: usize) -> bool {
         let rows = 32 * self.sessions.len() + 192 * (self.opened.len() + self.losses.len());
-        let bytes = self.block.len() + self.payloads.len() + rows;
+        // They are not in the log, and wait in memory with the rest while the database is synced.
+        let snapshots: usize = self.snapshots.iter().map(Snapshot::len).sum();
+        let bytes = self.block.len() + self.payloads.len() + rows + snapshots / 4;
         self.removal.is_none() && self.residues.is_empty() && bytes <= largest
     }
 
@@ -91,10 +94,8 @@ pub(crate) fn recover(db: &Guarded, log: &Log) -> Result<u64, StoreError> {
         let (commit, behind) = Commit::recorded(record)?;
         let previous = Block::open(record.block)?.previous;
         if commit.first != head.seq + 1 || previous != head.block {
-            return Err(StoreError::Damaged(format!(
-                "event {} in its log does not follow what the database ends with: put \
-                 `journal.redb` and `journal.log` back from one copy, or move the log away to go \
-                 on without its events",
+            return Err(StoreError::LogDamaged(format!(
+                "event {} in it does not follow what the database ends with",
                 commit.first
             )));
         }

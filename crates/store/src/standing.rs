@@ -88,18 +88,20 @@ pub fn read_copy(file: &Path, checkpoints: &[Checkpoint]) -> Result<CopyReport, 
             match recover(&db, &log.map_err(io)?) {
                 Ok(_) => {}
                 // Of the database itself that is told below.
-                Err(StoreError::Damaged(what)) => damaged = Some(Fault { seq: None, what }),
+                Err(error @ (StoreError::Damaged(_) | StoreError::LogDamaged(_))) => {
+                    damaged = Some(Fault { seq: None, what: error.to_string() });
+                }
                 Err(error) => return Err(error),
             }
         }
-        let mut chain = Chain::read(&db.begin_read()?, checkpoints)?;
-        chain.broken = chain.broken.or(damaged);
+        let chain = Chain::read(&db.begin_read()?, checkpoints)?;
         let standings = chain.standings(&journal, checkpoints);
         Ok(CopyReport {
             journal,
             seq: chain.last,
             blocks: chain.blocks,
-            fault: chain.broken,
+            // The chain holds as far as it goes, whatever lies beside it.
+            fault: chain.broken.or(damaged),
             standings,
         })
     })

@@ -82,7 +82,7 @@ fn copied(from: &Path, but: Option<&str>) -> tempfile::TempDir {
 
 fn damage(disk: &Disk) -> String {
     match disk.open() {
-        Err(StoreError::Damaged(why)) => why,
+        Err(error @ StoreError::LogDamaged(_)) => error.to_string(),
         other => panic!("{other:?}"),
     }
 }
@@ -195,7 +195,10 @@ fn files_of_two_moments_are_refused_where_events_would_be_missing_between_them()
     let mixed = new.killed();
     old.0.edit(|database| mixed.0.edit(|there| there.clone_from(database)));
     let why = damage(&mixed);
-    assert!(why.contains("not of the same moment") && why.contains("move the log away"), "{why}");
+    assert!(
+        why.contains("as they stood together") && why.contains("move `journal.log` away"),
+        "{why}"
+    );
     // The new database with the old log has lost what only the new log had, and no more.
     let mixed = new.killed();
     old.0.log().edit(|log| mixed.0.log().edit(|there| there.clone_from(log)));
@@ -268,7 +271,7 @@ fn commits_go_on_while_the_database_is_synced_and_who_reads_waits_for_them() {
         // What stood there before is read at once, what came meanwhile when it is there.
         assert_eq!(journal.read(early), Stored::Whole(b"before the sync"[..].into()));
         let (done, read) = channel();
-        scope.spawn(move || done.send(store.load(session)));
+        scope.spawn(move || drop(done.send(store.load(session))));
         assert!(read.recv_timeout(Duration::from_millis(200)).is_err(), "it does not wait");
         disk.0.hold(false);
         flush.join().unwrap().unwrap();
@@ -319,6 +322,51 @@ fn a_ring_that_nobody_empties_is_emptied_by_whoever_appends() {
     let size = disk.0.log().edit(|log| log.len());
     assert_eq!(size, SMALL.log_bytes.next_multiple_of(1 << 20) as usize, "it does not grow");
     assert_eq!(whole(&disk.killed(), &journal, 301, 301), 301);
+}
+
+/// Syncs of the database that overlap: one that begins as another one ends was once taken for that one's
+/// failure.
+#[test]
+fn syncs_side_by_side_are_no_failure() {
+    let disk = Disk::default();
+    let mut journal = disk.journal();
+    let session = journal.open("a");
+    let later = drawn(&mut journal, 200, session);
+    let store = &journal.store;
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| (0..150).for_each(|_| store.flush().unwrap()));
+        }
+        later.into_iter().for_each(|commit| store.append(commit).unwrap());
+    });
+    assert_eq!(whole(&disk.killed(), &journal, 201, 201), 201);
+}
+
+/// The log is removed while the folder is locked: once it was removed behind that, which may have been that of
+/// the next process.
+#[test]
+fn a_journal_that_is_opened_as_another_one_closes_keeps_its_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let mut journal = Journal::in_folder(path);
+    let session = journal.open("a");
+    for n in 0..30 {
+        journal.commit(vec![span(session, &format!("s{n}"), b"x")]);
+        let (states, events) = (journal.states, journal.events);
+        let store = std::thread::scope(|scope| {
+            let closing = scope.spawn(move || journal.store.close().unwrap());
+            let store = loop {
+                match Store::open(path, &StoreOptions::default()) {
+                    Ok(store) => break store,
+                    Err(error) => assert!(matches!(error, StoreError::InUse(_)), "{error:?}"),
+                }
+            };
+            closing.join().unwrap();
+            store
+        });
+        assert!(path.join("journal.log").exists(), "round {n}");
+        journal = Journal { store, states, events };
+    }
 }
 
 /// Commits of many sizes, and syncs of the database in between, until the power goes at this sync of either
