@@ -6,6 +6,7 @@
 mod backend;
 mod journal;
 mod shared;
+mod tape;
 
 mod append;
 mod backup;
@@ -20,6 +21,7 @@ mod measure;
 mod migration;
 mod opening;
 mod payloads;
+mod power;
 mod removal;
 mod sessions;
 mod snapshots;
