@@ -15,6 +15,19 @@ pub enum EngineError {
         /// Requests waiting.
         waiting: usize,
     },
+    /// The disk is nearly full; nothing happened.
+    #[error(
+        "the disk that holds the journal has {} MiB left, and {} MiB are kept free \
+         (journal.keep_free_mib): make room and send it again; reading, pruning and removing go on",
+        left >> 20,
+        keep_free >> 20
+    )]
+    DiskFull {
+        /// Bytes left.
+        left: u64,
+        /// Bytes that are kept free.
+        keep_free: u64,
+    },
     /// The journal is stopping or has failed. The command may have happened: send it again with
     /// the same `command_id` once the daemon is back.
     #[error("the journal is not available: {0}; retry with the same command_id")]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use lacuna_store::StoreError;
 use parking_lot::{Condvar, Mutex};
 
+use crate::room::Room;
 use crate::writer::Message;
 use crate::{Callback, Done, EngineError, Request};
 
@@ -19,6 +20,7 @@ const WORTH_WAKING_BYTES: usize = 64 << 10;
 pub(crate) struct Intake(Arc<Shared>);
 
 struct Shared {
+    room: Arc<Room>,
     state: Mutex<Waiting>,
     reason: Condvar,
     queue_commands: usize,
@@ -65,9 +67,9 @@ impl Waiting {
 }
 
 impl Intake {
-    pub(crate) fn new(queue_commands: usize, queue_bytes: usize) -> Self {
+    pub(crate) fn new(room: Arc<Room>, queue_commands: usize, queue_bytes: usize) -> Self {
         let (state, reason) = Default::default();
-        Self(Arc::new(Shared { state, reason, queue_commands, queue_bytes }))
+        Self(Arc::new(Shared { room, state, reason, queue_commands, queue_bytes }))
     }
 
     /// Sends a command. An error here means that nothing happened and nothing will; the callback comes
@@ -77,6 +79,9 @@ impl Intake {
         request: Request,
         callback: Callback,
     ) -> Result<(), (EngineError, Callback)> {
+        if let Some(error) = self.0.room.refusal(&request.command) {
+            return Err((error, callback));
+        }
         let size = request.size();
         let mut state = self.0.state.lock();
         if state.ended {
@@ -130,6 +135,7 @@ impl Intake {
 
     /// Tells the writer that a batch is done.
     pub(crate) fn landed(&self, done: Result<(), StoreError>) {
+        self.0.room.look();
         self.0.state.lock().landed.push(done);
         self.0.reason.notify_one();
     }

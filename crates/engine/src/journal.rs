@@ -22,6 +22,7 @@ use crate::follow::Names;
 use crate::intake::Intake;
 use crate::questions::damage_report;
 use crate::reader::Reader;
+use crate::room::Room;
 use crate::scrub::{Progress, Scrub};
 use crate::stats::{Counters, Stats};
 use crate::writer::{Message, Writer};
@@ -84,7 +85,8 @@ impl Journal {
         let notary = Notary::new(store.journal(), folder, options.signing_key.take());
         let store = Arc::new(store);
         let counters = Arc::<Counters>::default();
-        let intake = Intake::new(options.queue_commands, options.queue_bytes);
+        let room = Arc::new(Room::new(Arc::clone(&store), options.keep_free));
+        let intake = Intake::new(room, options.queue_commands, options.queue_bytes);
         let reader = Arc::new(Reader::new(Arc::clone(&store), options.cached_spans / 2));
         let clock = Arc::clone(&options.clock);
         let (limits, run_limit) = (options.limits.clone(), options.run_limit);

@@ -17,6 +17,7 @@ mod evidence;
 mod examine;
 mod intake;
 mod retention;
+mod room;
 mod scrub;
 mod writer;
 

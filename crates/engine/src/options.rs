@@ -22,6 +22,8 @@ pub struct Options {
     pub batch_commands: usize,
     /// Bytes of payloads in one commit, about at most; one command may exceed it.
     pub batch_bytes: usize,
+    /// What brings contents is refused while the journal's disk has fewer bytes left than these.
+    pub keep_free: u64,
     /// Spans of sessions kept in memory by the writer; readers keep half as many.
     pub cached_spans: usize,
     /// How much one retention run may remove.
@@ -45,6 +47,7 @@ impl Default for Options {
             queue_bytes: 128 << 20,
             batch_commands: 2_048,
             batch_bytes: 8 << 20,
+            keep_free: 64 << 20,
             cached_spans: 120_000,
             run_limit: RunLimit::default(),
             stores: Stores::default(),
@@ -64,6 +67,7 @@ impl std::fmt::Debug for Options {
             .field("queue_bytes", &self.queue_bytes)
             .field("batch_commands", &self.batch_commands)
             .field("batch_bytes", &self.batch_bytes)
+            .field("keep_free", &self.keep_free)
             .field("cached_spans", &self.cached_spans)
             .field("run_limit", &self.run_limit)
             .field("stores", &self.stores)

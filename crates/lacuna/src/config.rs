@@ -49,6 +49,7 @@ pub(crate) struct JournalConfig {
     pub(crate) dir: PathBuf,
     cache_mib: usize,
     cached_spans: usize,
+    keep_free_mib: u64,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -262,6 +263,7 @@ impl Config {
             batch_commands: self.writer.batch_commands,
             batch_bytes: self.writer.batch_mib << 20,
             cached_spans: self.journal.cached_spans,
+            keep_free: self.journal.keep_free_mib.saturating_mul(1 << 20),
             // Checked when it was loaded.
             scrub: self.scrub().ok().flatten(),
             signing_key: Some(self.checkpoint.key.clone())

@@ -22,6 +22,13 @@ pub struct StoreStats {
 }
 
 impl Store {
+    /// Bytes that are left on the disk for whoever runs this process; none without a file, or where the
+    /// system does not say.
+    pub fn free_bytes(&self) -> Option<u64> {
+        let disk = rustix::fs::statvfs(self.folder.as_ref()?.journal()).ok()?;
+        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+
     /// Counts rows; takes no longer for a larger journal.
     pub fn stats(&self) -> Result<StoreStats, StoreError> {
         defensively(|| {

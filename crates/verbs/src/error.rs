@@ -11,6 +11,10 @@ pub(crate) fn wire_error(error: EngineError) -> WireError {
             let message = EngineError::Overloaded { waiting }.to_string();
             WireError::new(Code::Overloaded, message).with(json!({ "waiting": waiting }))
         }
+        EngineError::DiskFull { left, keep_free } => {
+            let details = json!({ "free_bytes": left, "keep_free_bytes": keep_free });
+            WireError::new(Code::Overloaded, error.to_string()).with(details)
+        }
         EngineError::Unavailable(_) => WireError::new(Code::Unavailable, error.to_string()),
         EngineError::Store(error) => {
             tracing::error!(%error, "reading the journal failed");

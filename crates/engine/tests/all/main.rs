@@ -24,6 +24,7 @@ mod reading_outside;
 mod receipts;
 mod regressions;
 mod rig;
+mod room;
 mod scrub;
 mod search;
 mod two_years;

@@ -13,6 +13,7 @@ mod backup;
 mod damage;
 mod durability;
 mod gone;
+mod io_errors;
 mod keyfiles;
 mod keytree;
 mod leaves;

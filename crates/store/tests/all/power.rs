@@ -11,7 +11,8 @@ use crate::journal::{Draft, Journal, noise, opened, read, span};
 use crate::tape::{Cut, Dice, Tape};
 
 /// Small, so that the log goes round and pages are written early.
-const OPTIONS: StoreOptions = StoreOptions { cache_bytes: 1 << 18, log_bytes: 1 << 17, create: true };
+const OPTIONS: StoreOptions =
+    StoreOptions { cache_bytes: 1 << 18, log_bytes: 1 << 17, create: true };
 const COMMITS: u64 = 40;
 
 fn open(tape: &Tape) -> Store {

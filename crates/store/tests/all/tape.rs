@@ -43,8 +43,37 @@ pub(crate) struct Tape {
     file: usize,
 }
 
+/// What is to go wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// This read, write, change of length or sync of either file, counted from now; and, if it stays, every
+    /// later one of its kind.
+    Read {
+        after: usize,
+        stays: bool,
+    },
+    Write {
+        after: usize,
+        stays: bool,
+    },
+    Length {
+        after: usize,
+        stays: bool,
+    },
+    Sync {
+        after: usize,
+        stays: bool,
+    },
+    /// This write brings only its front to the disk, and fails.
+    Short {
+        after: usize,
+    },
+}
+
 #[derive(Debug, Default)]
 struct Recorded {
+    fault: Option<Fault>,
+    fired: usize,
     began: [Vec<u8>; 2],
     now: [Vec<u8>; 2],
     asked: Vec<(usize, Asked)>,
@@ -74,6 +103,16 @@ impl Tape {
         self.recorded.lock().unwrap().asked.len()
     }
 
+    /// From now on this goes wrong, or nothing any more.
+    pub(crate) fn break_at(&self, fault: Option<Fault>) {
+        self.recorded.lock().unwrap().fault = fault;
+    }
+
+    /// How often something went wrong.
+    pub(crate) fn fired(&self) -> usize {
+        self.recorded.lock().unwrap().fired
+    }
+
     /// Notes the keys as of now.
     pub(crate) fn note_keys(&self) {
         let mut recorded = self.recorded.lock().unwrap();
@@ -84,7 +123,8 @@ impl Tape {
     /// The places behind each sync, which are those where most can have gone wrong.
     pub(crate) fn syncs(&self) -> Vec<usize> {
         let recorded = self.recorded.lock().unwrap();
-        let syncs = recorded.asked.iter().zip(1..).filter(|((_, asked), _)| matches!(asked, Asked::Sync));
+        let syncs =
+            recorded.asked.iter().zip(1..).filter(|((_, asked), _)| matches!(asked, Asked::Sync));
         syncs.map(|(_, place)| place).collect()
     }
 
@@ -99,7 +139,8 @@ impl Tape {
                 .filter(|(of, _)| *of == file)
                 .map(|(_, asked)| asked)
                 .collect();
-            let synced = asked.iter().rposition(|a| matches!(a, Asked::Sync)).map_or(0, |at| at + 1);
+            let synced =
+                asked.iter().rposition(|a| matches!(a, Asked::Sync)).map_or(0, |at| at + 1);
             let mut image = recorded.began[file].clone();
             asked[..synced].iter().for_each(|asked| apply(&mut image, asked));
             unsynced(&mut image, &asked[synced..], dice, &mut cut);
@@ -168,38 +209,87 @@ fn unsynced(image: &mut Vec<u8>, asked: &[&Asked], dice: &mut Dice, cut: &mut Cu
     }
 }
 
+impl Recorded {
+    /// Whether it goes wrong this time; counts down to the time when it does.
+    fn goes_wrong(&mut self, of: impl Fn(&mut Fault) -> Option<(&mut usize, bool)>) -> bool {
+        let Some((after, stays)) = self.fault.as_mut().and_then(of) else { return false };
+        if *after > 0 {
+            *after -= 1;
+            return false;
+        }
+        if !stays {
+            self.fault = None;
+        }
+        self.fired += 1;
+        true
+    }
+
+    fn ask(&mut self, file: usize, asked: Asked) {
+        apply(&mut self.now[file], &asked);
+        self.asked.push((file, asked));
+    }
+}
+
+fn broken() -> io::Error {
+    io::Error::from_raw_os_error(5)
+}
+
 impl StorageBackend for Tape {
     fn len(&self) -> io::Result<u64> {
         Ok(self.recorded.lock().unwrap().now[self.file].len() as u64)
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let recorded = self.recorded.lock().unwrap();
+        let mut recorded = self.recorded.lock().unwrap();
+        if recorded.goes_wrong(|fault| match fault {
+            Fault::Read { after, stays } => Some((after, *stays)),
+            _ => None,
+        }) {
+            return Err(broken());
+        }
         let from = recorded.now[self.file].get(offset as usize..).unwrap_or_default();
         out.copy_from_slice(from.get(..out.len()).ok_or(io::ErrorKind::UnexpectedEof)?);
         Ok(())
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.ask(Asked::Length(len as usize));
+        let mut recorded = self.recorded.lock().unwrap();
+        if recorded.goes_wrong(|fault| match fault {
+            Fault::Length { after, stays } => Some((after, *stays)),
+            _ => None,
+        }) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        recorded.ask(self.file, Asked::Length(len as usize));
         Ok(())
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.ask(Asked::Sync);
+        let mut recorded = self.recorded.lock().unwrap();
+        if recorded.goes_wrong(|fault| match fault {
+            Fault::Sync { after, stays } => Some((after, *stays)),
+            _ => None,
+        }) {
+            return Err(broken());
+        }
+        recorded.ask(self.file, Asked::Sync);
         Ok(())
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.ask(Asked::Write(offset as usize, data.to_vec()));
-        Ok(())
-    }
-}
-
-impl Tape {
-    fn ask(&self, asked: Asked) {
         let mut recorded = self.recorded.lock().unwrap();
-        apply(&mut recorded.now[self.file], &asked);
-        recorded.asked.push((self.file, asked));
+        if recorded.goes_wrong(|fault| match fault {
+            Fault::Write { after, stays } => Some((after, *stays)),
+            _ => None,
+        }) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        let short = recorded.goes_wrong(|fault| match fault {
+            Fault::Short { after } => Some((after, true)),
+            _ => None,
+        });
+        let part = if short { &data[..data.len() / 2] } else { data };
+        recorded.ask(self.file, Asked::Write(offset as usize, part.to_vec()));
+        if short { Err(broken()) } else { Ok(()) }
     }
 }
