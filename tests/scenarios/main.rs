@@ -42,6 +42,7 @@ mod feed_permissions;
 mod outside;
 mod permissions;
 mod proof;
+mod quiet;
 mod scrub;
 mod secured;
 mod service;
