@@ -233,6 +233,7 @@ impl Drop for Log {
             && self.is_kept()
             && self.usable().is_ok()
             && let Err(error) = std::fs::remove_file(&path)
+            && error.kind() != std::io::ErrorKind::NotFound
         {
             tracing::warn!(%error, path = %path.display(), "the log is not needed any more, and stays");
         }
