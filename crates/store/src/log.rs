@@ -15,7 +15,8 @@
 //! whole, the log is damaged.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 use lacuna_codec::{CodecError, LogHeader, LogRecord};
 use redb::StorageBackend;
@@ -33,7 +34,7 @@ const STEP: u64 = 1 << 20;
 pub(crate) struct Log {
     file: Box<dyn StorageBackend>,
     /// Where it is removed from at the end, if the database has everything then.
-    path: Option<PathBuf>,
+    path: Option<(PathBuf, Identity)>,
     journal: String,
     /// The ring's size, in bytes.
     capacity: u64,
@@ -75,7 +76,7 @@ impl Log {
     /// Removes the file at the end, if the database has everything then. Should it come back, nothing in
     /// it counts.
     pub(crate) fn removed_from(mut self, path: PathBuf) -> Self {
-        self.path = Some(path);
+        self.path = identity(&path).map(|identity| (path, identity));
         self
     }
 
@@ -227,11 +228,20 @@ impl Log {
     }
 }
 
+/// What tells a file from every other: device and inode.
+type Identity = (u64, u64);
+
+fn identity(path: &Path) -> Option<Identity> {
+    std::fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
+}
+
 impl Drop for Log {
     fn drop(&mut self) {
-        if let Some(path) = self.path.take()
+        if let Some((path, identity_then)) = self.path.take()
             && self.is_kept()
             && self.usable().is_ok()
+            // The folder may have been replaced meanwhile: what lies there then is another journal's.
+            && identity(&path) == Some(identity_then)
             && let Err(error) = std::fs::remove_file(&path)
             && error.kind() != std::io::ErrorKind::NotFound
         {

@@ -115,6 +115,10 @@ impl Store {
     /// every payload is encrypted.
     pub fn open(path: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
         let folder = if options.create { Folder::create(path)? } else { Folder::existing(path)? };
+        if folder.log().metadata().is_ok_and(|meta| !meta.is_file()) {
+            // Opening a pipe waits for its other end, and a device keeps nothing.
+            return Err(StoreError::LogDamaged("`journal.log` is no regular file".into()));
+        }
         let suspicious = folder.failed_before() && folder.journal().exists();
         if suspicious {
             tracing::warn!("the last run met an I/O failure: every page of the journal is checked");

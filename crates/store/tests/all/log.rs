@@ -369,6 +369,31 @@ fn a_journal_that_is_opened_as_another_one_closes_keeps_its_log() {
     }
 }
 
+/// Removed by path, it was once that of the journal that had taken the folder's place.
+#[test]
+fn a_journal_whose_folder_was_replaced_leaves_the_log_there_alone() {
+    let house = tempfile::tempdir().unwrap();
+    let (here, away) = (house.path().join("journal"), house.path().join("away"));
+    let mut old = Journal::in_folder(&here);
+    old.open("a");
+    std::fs::rename(&here, &away).unwrap();
+    let mut new = Journal::in_folder(&here);
+    new.open("b");
+    old.store.close().unwrap();
+    assert!(here.join("journal.log").exists());
+    let killed = copied(&here, None);
+    assert_eq!(Store::open(killed.path(), &StoreOptions::default()).unwrap().head().seq, 1);
+}
+
+#[test]
+fn a_log_that_is_no_file_is_refused_and_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    Journal::in_folder(folder.path()).store.close().unwrap();
+    std::os::unix::fs::symlink("/dev/null", folder.path().join("journal.log")).unwrap();
+    let error = Store::open(folder.path(), &StoreOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("no regular file"), "{error}");
+}
+
 /// Commits of many sizes, and syncs of the database in between, until the power goes at this sync of either
 /// file. What was written behind the last sync is there, torn, or not at all; whatever was acknowledged is
 /// there, and nothing that was never sent. Says whether the power went.
