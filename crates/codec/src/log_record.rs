@@ -19,8 +19,7 @@
 //! ```
 //!
 //! Numbers without a size are u64; names have their length (u16) in front. What a commit holds besides is
-//! not in a record: snapshots are only
-//! shortcuts, and what removes anything goes to the database at once.
+//! not in a record: snapshots are only shortcuts, and what removes anything goes to the database at once.
 
 use lacuna_core::{SessionKey, SessionNo, Tenant};
 
