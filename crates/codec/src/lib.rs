@@ -14,6 +14,7 @@ mod event;
 
 mod block;
 mod compress;
+mod log_front;
 mod log_record;
 mod pack;
 mod seal;
@@ -27,6 +28,7 @@ pub use body::{decode_claims, encode_claims};
 pub use checkpoint::Checkpoint;
 pub use error::CodecError;
 pub use event::{NameSeeker, decode_event, encode_event, event_hash, peek_session, peek_version};
+pub use log_front::LogFront;
 pub use log_record::{LogHeader, LogRecord};
 pub use note::{NoteError, NoteSigner, NoteVerifier, Signature, SignedNote, Trust};
 pub use pack::{CompressedPack, Pack, PackBuilder, PackHeader};

@@ -15,7 +15,7 @@ use crate::packing::{self, Packs};
 use crate::removal::Removal;
 use crate::snapshots::{self, Snapshot};
 use crate::steps::step_taken;
-use crate::tables::{EVENTS, RESIDUES, SESSION_BLOCKS, SESSIONS};
+use crate::tables::{EVENTS, META, META_LOG, RESIDUES, SESSION_BLOCKS, SESSIONS};
 use crate::{StoreError, forks, ledger};
 
 /// What one transaction writes.
@@ -81,7 +81,13 @@ impl Store {
 
     fn append_logged(&self, commit: Commit) -> Result<(), StoreError> {
         let mut log = self.log();
-        while !log.prepare(&commit.record())? {
+        loop {
+            if !log.named {
+                self.name(&mut log)?;
+            }
+            if log.prepare(&commit.record())? {
+                break;
+            }
             // Nobody has synced the database in time: whoever appends does it, or waits for who does.
             if !log.flushing {
                 drop(log);
@@ -90,6 +96,10 @@ impl Store {
             } else {
                 log = self.flushed.wait(log).unwrap_or_else(PoisonError::into_inner);
             }
+        }
+        if let Err(gone) = log.looked_after() {
+            drop(log);
+            return self.go_on_without_it(gone);
         }
         log.write().inspect_err(|error| self.mark_failed(error))?;
         let last = commit.last;
@@ -102,6 +112,27 @@ impl Store {
         }
         self.db.acknowledge(last);
         Ok(())
+    }
+
+    /// From now on the database needs this log, and says which.
+    fn name(&self, log: &mut Log) -> Result<(), StoreError> {
+        let id = log.begin()?;
+        let named = self.write(|write| {
+            write.open_table(META)?.insert(META_LOG, id.as_slice())?;
+            Ok(())
+        });
+        named.map_err(|error| log.fail(&error.cause()))?;
+        log.named = true;
+        Ok(())
+    }
+
+    /// The log was taken away, and with it what the database has not kept yet: it keeps it now, and
+    /// needs no log at the next open. Gives why nothing else happens any more.
+    fn go_on_without_it(&self, gone: StoreError) -> Result<(), StoreError> {
+        tracing::error!(error = %gone, "the log of the journal in use is gone");
+        let kept = self.checkpoint();
+        self.log().fail(&gone.to_string());
+        kept.and(Err(gone))
     }
 
     fn append_at_once(&self, commit: &Commit) -> Result<(), StoreError> {
@@ -186,6 +217,7 @@ impl Store {
         self.give_back()?;
         let mark = log.mark();
         log.kept(mark);
+        log.named = false;
         Ok(())
     }
 

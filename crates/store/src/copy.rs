@@ -8,8 +8,8 @@ use crate::folder::Folder;
 use crate::keys::Keys;
 use crate::leaves::{number, put};
 use crate::tables::{
-    CHUNKS, EVENTS, FORKS, FORMAT, LEDGER, META, META_FORMAT, META_LEAVES, META_REWRITTEN,
-    PAYLOADS, PUNCTURES, RESIDUES, SESSION_BLOCKS, SESSIONS, SNAPSHOTS,
+    CHUNKS, EVENTS, FORKS, FORMAT, LEDGER, META, META_FORMAT, META_LEAVES, META_LOG,
+    META_REWRITTEN, PAYLOADS, PUNCTURES, RESIDUES, SESSION_BLOCKS, SESSIONS, SNAPSHOTS,
 };
 
 /// Bytes copied in one transaction: bounds the memory that a copy takes.
@@ -81,11 +81,13 @@ impl<'a> Copying<'a> {
         Ok((self.rows, self.bytes))
     }
 
-    fn says_what_it_is(&self) -> Result<(), StoreError> {
+    fn says_what_it_is(&mut self) -> Result<(), StoreError> {
         let write = self.to.begin_write()?;
         {
             let mut meta = write.open_table(META)?;
             meta.insert(META_FORMAT, FORMAT.to_le_bytes().as_slice())?;
+            // What is copied is all there is.
+            self.rows -= u64::from(meta.remove(META_LOG)?.is_some());
             let reserved = number(self.from, META_LEAVES)?;
             if self.leaf > reserved {
                 put(&mut meta, META_LEAVES, self.leaf)?;

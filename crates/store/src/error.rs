@@ -92,11 +92,28 @@ pub enum StoreError {
     Indeterminate(String),
     /// The log in front of the database and the database do not belong together, or the log is damaged.
     #[error(
-        "the journal's log does not fit its database: {0}. Copy the whole folder first. Then put \
-         `journal.redb` and `journal.log` back as they stood together; or move `journal.log` away to go \
-         on without what only it has, whose payloads can never be read again then"
+        "the journal's log does not fit its database: {0}. Put `journal.redb` and `journal.log` back as \
+         they stood together; or write what can still be read into a new journal with `lacuna salvage`"
     )]
     LogDamaged(String),
+    /// What only the log has could not be brought into the database. Nothing is lost.
+    #[error(
+        "what the last run had not brought into the database is still in `journal.log` alone, and it \
+         cannot be written now ({0}); see that the disk has room and works, and start again"
+    )]
+    NotRecovered(String),
+    /// The log was taken away while the journal was in use. What was acknowledged is in the database now, the
+    /// commit in hand did not happen, and the store refuses everything afterwards.
+    #[error(
+        "{path} was in use, and is gone ({why}): find out who touches that folder, then start again; \
+         everything acknowledged is in `journal.redb`"
+    )]
+    LogGone {
+        /// Where the log was.
+        path: PathBuf,
+        /// What was found there.
+        why: String,
+    },
     /// The database failed.
     #[error("the journal's database failed: {0}")]
     Database(redb::Error),

@@ -13,7 +13,7 @@ use redb::{ReadTransaction, ReadableTable, Table};
 use crate::StoreError;
 use crate::keys::Keys;
 use crate::open::Store;
-use crate::tables::{CHUNKS, META, META_LEAVES, META_REWRITTEN, PAYLOADS};
+use crate::tables::{CHUNKS, META, META_LEAVES, META_LOG, META_REWRITTEN, PAYLOADS};
 
 /// Numbers reserved at once. More are reserved less often; what is left of them when the process is
 /// killed is destroyed at the next open, which costs one node of the cover whatever their number.
@@ -53,12 +53,17 @@ impl Store {
         Ok(leaves)
     }
 
-    /// Writes that nothing is reserved any more: then nothing is left to destroy at the next open.
+    /// Writes that nothing is reserved any more, then nothing is left to destroy at the next open; and that
+    /// no log is needed.
     pub(crate) fn give_back(&self) -> Result<(), StoreError> {
         // Before the transaction, as everywhere: whoever waits for the numbers may hold none.
         let mut leaves = self.leaves.lock().unwrap_or_else(PoisonError::into_inner);
         leaves.end = leaves.next;
-        self.write(|write| put(&mut write.open_table(META)?, META_LEAVES, leaves.end))
+        self.write(|write| {
+            let mut meta = write.open_table(META)?;
+            meta.remove(META_LOG)?;
+            put(&mut meta, META_LEAVES, leaves.end)
+        })
     }
 
     pub(crate) fn has_reserved(&self) -> bool {

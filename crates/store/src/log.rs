@@ -8,7 +8,11 @@
 //!   open        records behind the database's last event are put in, and it is synced
 //! ```
 //!
-//! The file is a ring. Records stand one behind the other, each at the begin of a page, so that none
+//! Two pages at the front say whose log it is and how long it is at least. The database names the log
+//! that belongs to it for as long as it needs one, so that a journal whose log is gone, cut off or another
+//! one is not taken for whole.
+//!
+//! Behind them the file is a ring. Records stand one behind the other, each at the begin of a page, so that none
 //! is touched again when the next is written, and none is overwritten that the database may need. Which of
 //! them count is told by their seqs alone: those behind the database's last event. A record is
 //! written only when the one before it is durable, so if one of them is missing and a later one is
@@ -18,14 +22,18 @@ use std::collections::VecDeque;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use lacuna_codec::{CodecError, LogHeader, LogRecord};
+use lacuna_codec::{CodecError, LogFront, LogHeader, LogRecord};
 use redb::StorageBackend;
 
 use crate::StoreError;
 use crate::commit::Commit;
+use crate::keys::random;
 
 /// No write touches a page that holds an earlier record.
 const PAGE: u64 = 4_096;
+/// The ring begins behind the pages that say whose it is.
+const FRONTS: u64 = 2;
+const RING: u64 = FRONTS * PAGE;
 /// The file grows by this much, filled with zeros: syncs of what it has already change no metadata.
 const STEP: u64 = 1 << 20;
 
@@ -33,9 +41,13 @@ const STEP: u64 = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Log {
     file: Box<dyn StorageBackend>,
-    /// Where it is removed from at the end, if the database has everything then.
+    /// Where it lies, and is removed from at the end if the database has everything then.
     path: Option<(PathBuf, Identity)>,
     journal: String,
+    /// What it says of itself, and in which of its pages, once it does.
+    front: Option<(LogFront, u64)>,
+    /// Whether the database names it as the log that it needs.
+    pub(crate) named: bool,
     /// The ring's size, in bytes.
     capacity: u64,
     /// Bytes ever written, and those of them that the database can do without: places in the ring are
@@ -57,12 +69,14 @@ impl Log {
         file: Box<dyn StorageBackend>,
         journal: &str,
         capacity: u64,
-    ) -> std::io::Result<Self> {
+    ) -> Result<Self, StoreError> {
         Ok(Self {
-            length: file.len()?,
+            length: file.len().map_err(unreadable)?,
             file,
             path: None,
             journal: journal.to_owned(),
+            front: None,
+            named: false,
             capacity: capacity.next_multiple_of(PAGE),
             written: 0,
             safe: 0,
@@ -71,6 +85,64 @@ impl Log {
             flushing: false,
             failed: None,
         })
+    }
+
+    /// Looks what it says of itself. If the database needs a log, this must be it, and all of it.
+    pub(crate) fn needed(&mut self, needed: Option<LogId>) -> Result<(), StoreError> {
+        self.front = self.read_front(needed)?;
+        self.named = needed.is_some();
+        let why = match self.front {
+            _ if needed.is_none() => return Ok(()),
+            _ if self.length == 0 => "`journal.log` is missing or empty".into(),
+            None => "`journal.log` is not the one that was in use with it, or damaged".into(),
+            Some((front, _)) if self.length < front.length => format!(
+                "`journal.log` is cut off, it has {} of {} bytes",
+                self.length, front.length
+            ),
+            Some(_) => return Ok(()),
+        };
+        let what =
+            "and what was acknowledged since the database was last synced stands in it alone";
+        Err(StoreError::LogDamaged(format!("{why}, {what}")))
+    }
+
+    /// The last of the fronts that are whole; of those with this id, if one is needed.
+    fn read_front(&self, needed: Option<LogId>) -> Result<Option<(LogFront, u64)>, StoreError> {
+        let mut last = None::<(LogFront, u64)>;
+        for page in 0..FRONTS {
+            let mut bytes = [0; LogFront::SIZE];
+            if (page + 1) * PAGE > self.length {
+                break;
+            }
+            self.file.read(page * PAGE, &mut bytes).map_err(unreadable)?;
+            if let Some(front) = LogFront::read(&bytes, &self.journal)
+                && needed.is_none_or(|needed| front.id == needed)
+                && last.is_none_or(|(last, _)| front.length > last.length)
+            {
+                last = Some((front, page));
+            }
+        }
+        Ok(last)
+    }
+
+    /// Makes it one that the database can name; gives its id. As good as durable.
+    pub(crate) fn begin(&mut self) -> Result<LogId, StoreError> {
+        self.usable()?;
+        self.looked_after()?;
+        let id = match self.front {
+            Some((front, _)) => front.id,
+            None => {
+                let mut id = LogId::default();
+                random(&mut id)?;
+                id
+            }
+        };
+        self.front = Some((LogFront { id, length: 0 }, self.front.map_or(1, |(_, page)| page)));
+        let begun = self.grow(RING + 1).and_then(|()| self.put_front());
+        begun
+            .and_then(|()| self.file.sync_data())
+            .map_err(|error| self.fail(&error.to_string()))?;
+        Ok(id)
     }
 
     /// Removes the file at the end, if the database has everything then. Should it come back, nothing in
@@ -117,19 +189,19 @@ impl Log {
         self.buffer.clear();
         record.encode(&self.journal, &mut self.buffer)?;
         self.buffer.resize(self.buffer.len().next_multiple_of(PAGE as usize), 0);
-        Ok(self.begin() + self.buffer.len() as u64 - self.safe <= self.capacity)
+        Ok(self.place() + self.buffer.len() as u64 - self.safe <= self.capacity)
     }
 
     /// Where the record in the making begins: at the front again if it does not fit at the end.
-    fn begin(&self) -> u64 {
+    fn place(&self) -> u64 {
         let left = self.capacity - self.written % self.capacity;
         if self.buffer.len() as u64 > left { self.written + left } else { self.written }
     }
 
     /// Makes durable what was prepared. After an error it may or may not be, and nothing works any more.
     pub(crate) fn write(&mut self) -> Result<(), StoreError> {
-        let (begin, size) = (self.begin(), self.buffer.len() as u64);
-        let at = begin % self.capacity;
+        let (begin, size) = (self.place(), self.buffer.len() as u64);
+        let at = RING + begin % self.capacity;
         let written = self.grow(at + size).and_then(|()| {
             self.file.write(at, &self.buffer)?;
             self.file.sync_data()
@@ -139,7 +211,7 @@ impl Log {
         Ok(())
     }
 
-    /// Makes the file so long. It is as good as its next sync.
+    /// Makes the file so long, and says so at its front: that is as good as the next sync.
     fn grow(&mut self, to: u64) -> std::io::Result<()> {
         if to <= self.length {
             return Ok(());
@@ -152,7 +224,29 @@ impl Log {
             self.file.write(self.length, &zeros[..size as usize])?;
             self.length += size;
         }
-        Ok(())
+        // It must not say so before it is.
+        self.file.sync_data()?;
+        self.put_front()
+    }
+
+    /// Writes what it is in place of the older of its fronts.
+    fn put_front(&mut self) -> std::io::Result<()> {
+        let (front, page) = self.front.as_mut().expect("it is made before the file grows");
+        front.length = self.length;
+        *page = (*page + 1) % FRONTS;
+        self.file.write(*page * PAGE, &front.encode(&self.journal))
+    }
+
+    /// Whether its file is still there, and as long as it was made: else what is written to it is gone.
+    pub(crate) fn looked_after(&self) -> Result<(), StoreError> {
+        let Some((path, identity)) = &self.path else { return Ok(()) };
+        let why = match std::fs::metadata(path) {
+            Err(error) => error.to_string(),
+            Ok(meta) if (meta.dev(), meta.ino()) != *identity => "another one lies there".into(),
+            Ok(meta) if meta.len() < self.length => "it was cut off".into(),
+            Ok(_) => return Ok(()),
+        };
+        Err(StoreError::LogGone { path: path.clone(), why })
     }
 
     pub(crate) fn usable(&self) -> Result<(), StoreError> {
@@ -228,6 +322,9 @@ impl Log {
     }
 }
 
+/// What tells a log from every other one of its journal.
+pub(crate) type LogId = [u8; 16];
+
 /// What tells a file from every other: device and inode.
 type Identity = (u64, u64);
 
@@ -239,6 +336,7 @@ impl Drop for Log {
     fn drop(&mut self) {
         if let Some((path, identity_then)) = self.path.take()
             && self.is_kept()
+            && !self.named
             && self.usable().is_ok()
             // The folder may have been replaced meanwhile: what lies there then is another journal's.
             && identity(&path) == Some(identity_then)

@@ -16,12 +16,12 @@ use crate::database::Guarded;
 use crate::folder::Folder;
 use crate::keys::{ID, KeyRing, MemoryKeys, Place, random};
 use crate::leaves::Leaves;
-use crate::log::Log;
+use crate::log::{Log, LogId};
 use crate::packing::Target;
 use crate::recovery::{head_of, recover};
 use crate::tables::{
-    CHUNKS, EVENTS, FORKS, FORMAT, FORMAT_PLAIN, META, META_FORMAT, META_JOURNAL, PAYLOADS,
-    PUNCTURES, SESSION_BLOCKS, SESSIONS, SNAPSHOTS,
+    CHUNKS, EVENTS, FORKS, FORMAT, FORMAT_PLAIN, META, META_FORMAT, META_JOURNAL, META_LOG,
+    PAYLOADS, PUNCTURES, SESSION_BLOCKS, SESSIONS, SNAPSHOTS,
 };
 use crate::{StoreError, forks, ledger, migrate};
 
@@ -81,9 +81,11 @@ pub struct Store {
 }
 
 /// What a journal says about itself.
-struct Meta {
-    format: u32,
-    journal: String,
+pub(crate) struct Meta {
+    pub(crate) format: u32,
+    pub(crate) journal: String,
+    /// The log that it needs.
+    pub(crate) log: Option<LogId>,
 }
 
 impl Meta {
@@ -92,6 +94,10 @@ impl Meta {
         if db.begin_read()?.list_tables()?.next().is_none() {
             initialise(db)?;
         }
+        Self::read(db)
+    }
+
+    pub(crate) fn read(db: &Guarded) -> Result<Self, StoreError> {
         let meta = db.begin_read()?.open_table(META)?;
         let format = meta
             .get(META_FORMAT)?
@@ -105,7 +111,14 @@ impl Meta {
             .and_then(|value| String::from_utf8(value.value().to_vec()).ok())
             .filter(|journal| journal.len() == ID)
             .ok_or_else(|| StoreError::Damaged("it names no journal id".into()))?;
-        Ok(Self { format, journal })
+        let log = match meta.get(META_LOG)? {
+            None => None,
+            Some(id) => {
+                let id = id.value().try_into();
+                Some(id.map_err(|_| StoreError::Damaged("the log it names has no id".into()))?)
+            }
+        };
+        Ok(Self { format, journal, log })
     }
 }
 
@@ -141,8 +154,7 @@ impl Store {
                 db = Guarded::new(open()?);
                 meta = Meta::of(&db)?;
             }
-            let log = open_log(&folder.log())
-                .map_err(|source| StoreError::Folder { folder: path.to_owned(), source })?;
+            let log = open_log(&folder.log())?;
             // What is written about free pages with each sync grows with the file.
             let length = file.metadata().map_or(0, |meta| meta.len());
             let log_bytes = options.log_bytes.max((length / LOG_SHARE).min(LOG_MOST));
@@ -196,9 +208,9 @@ impl Store {
         if meta.format < FORMAT {
             raise_format(&db)?;
         }
-        let unreadable =
-            |source| StoreError::Io { doing: "opening the journal's log".into(), source };
-        let mut log = Log::open(log, &meta.journal, log_bytes).map_err(unreadable)?;
+        let mut log = Log::open(log, &meta.journal, log_bytes)?;
+        // Before anything is taken from it, and before keys go that only it shows to be in use.
+        log.needed(meta.log)?;
         let commits = recover(&db, &log)?;
         if let Place::Folder(folder) = &place {
             log = log.removed_from(folder.log());
@@ -256,7 +268,7 @@ impl Store {
 
     /// Closes the journal. The next open needs no repair.
     pub fn close(self) -> Result<(), StoreError> {
-        if self.has_reserved() || !self.log().is_kept() {
+        if self.has_reserved() || self.log().named || !self.log().is_kept() {
             self.checkpoint()?;
         }
         // While the folder is still locked: see the field.
@@ -266,11 +278,12 @@ impl Store {
     }
 }
 
-fn open_log(path: &Path) -> std::io::Result<Box<dyn StorageBackend>> {
+fn open_log(path: &Path) -> Result<Box<dyn StorageBackend>, StoreError> {
+    let failed = |source| StoreError::Io { doing: format!("opening {}", path.display()), source };
     let mut options = File::options();
-    let file = options.read(true).write(true).create(true).truncate(false).open(path)?;
-    let backend = FileBackend::new(file).map_err(std::io::Error::other)?;
-    Ok(Box::new(backend))
+    let file = options.read(true).write(true).create(true).truncate(false).open(path);
+    let backend = file.and_then(|file| FileBackend::new(file).map_err(std::io::Error::other));
+    Ok(Box::new(backend.map_err(failed)?))
 }
 
 fn initialise(db: &Guarded) -> Result<(), StoreError> {

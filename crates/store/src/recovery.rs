@@ -89,7 +89,7 @@ pub(crate) fn recover(db: &Guarded, log: &Log) -> Result<u64, StoreError> {
     let (head, commits) = (RefCell::new(head), RefCell::new(0));
     let mut write = None::<WriteTransaction>;
     let next = head.borrow().seq + 1;
-    log.records(next, |record| {
+    let recovered = log.records(next, |record| {
         let mut head = head.borrow_mut();
         let (commit, behind) = Commit::recorded(record)?;
         let previous = Block::open(record.block)?.previous;
@@ -106,10 +106,17 @@ pub(crate) fn recover(db: &Guarded, log: &Log) -> Result<u64, StoreError> {
         *head = behind;
         *commits.borrow_mut() += 1;
         Ok(behind.seq + 1)
-    })?;
+    });
+    match recovered {
+        // Most often a full disk, and the file tells of nothing else.
+        Err(StoreError::Database(error)) => {
+            return Err(StoreError::NotRecovered(error.to_string()));
+        }
+        other => other?,
+    }
     if let Some(mut write) = write {
         write.set_quick_repair(true);
-        write.commit().map_err(|error| StoreError::Indeterminate(error.to_string()))?;
+        write.commit().map_err(|error| StoreError::NotRecovered(error.to_string()))?;
     }
     Ok(commits.into_inner())
 }

@@ -5,15 +5,16 @@ use std::path::Path;
 
 use lacuna_codec::{Block, Checkpoint, block_hash};
 use lacuna_core::Digest;
-use redb::{Builder, ReadTransaction, ReadableTable};
+use redb::backends::InMemoryBackend;
+use redb::{Builder, ReadTransaction, ReadableTable, StorageBackend};
 
 use crate::StoreError;
 use crate::database::Guarded;
 use crate::folder::log_of;
 use crate::log::Log;
-use crate::open::{Store, defensively};
+use crate::open::{Meta, Store, defensively};
 use crate::recovery::recover;
-use crate::tables::{EVENTS, META, META_JOURNAL};
+use crate::tables::EVENTS;
 use crate::untouched::Untouched;
 use crate::verify::Fault;
 
@@ -78,22 +79,17 @@ pub fn read_copy(file: &Path, checkpoints: &[Checkpoint]) -> Result<CopyReport, 
             .create_with_backend(backend)
             .map_err(|error| StoreError::Damaged(error.to_string()))?;
         let db = Guarded::new(db);
-        let journal = db.begin_read()?.open_table(META)?.get(META_JOURNAL)?;
-        let journal = journal.and_then(|id| String::from_utf8(id.value().to_vec()).ok());
-        let journal =
-            journal.ok_or_else(|| StoreError::Damaged("it names no journal id".into()))?;
-        let (log, mut damaged) = (log_of(file), None);
-        if log.exists() {
-            let log = Untouched::open(&log).and_then(|log| Log::open(Box::new(log), &journal, 0));
-            match recover(&db, &log.map_err(io)?) {
-                Ok(_) => {}
-                // Of the database itself that is told below.
-                Err(error @ (StoreError::Damaged(_) | StoreError::LogDamaged(_))) => {
-                    damaged = Some(Fault { seq: None, what: error.to_string() });
-                }
-                Err(error) => return Err(error),
+        let Meta { journal, log: needed, .. } = Meta::read(&db)?;
+        let mut log = Log::open(log_beside(file)?, &journal, 0)?;
+        let missing = log.needed(needed);
+        let damaged = match missing.and(recover(&db, &log).map(drop)) {
+            Ok(()) => None,
+            // Of the database itself that is told below.
+            Err(error @ (StoreError::Damaged(_) | StoreError::LogDamaged(_))) => {
+                Some(Fault { seq: None, what: error.to_string() })
             }
-        }
+            Err(error) => return Err(error),
+        };
         let chain = Chain::read(&db.begin_read()?, checkpoints)?;
         let standings = chain.standings(&journal, checkpoints);
         Ok(CopyReport {
@@ -105,6 +101,18 @@ pub fn read_copy(file: &Path, checkpoints: &[Checkpoint]) -> Result<CopyReport, 
             standings,
         })
     })
+}
+
+/// The log that lies beside a journal's file; an empty one if there is none.
+fn log_beside(file: &Path) -> Result<Box<dyn StorageBackend>, StoreError> {
+    let path = log_of(file);
+    match Untouched::open(&path) {
+        Ok(log) => Ok(Box::new(log)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Ok(Box::new(InMemoryBackend::new()))
+        }
+        Err(source) => Err(StoreError::Io { doing: format!("reading {}", path.display()), source }),
+    }
 }
 
 /// What one pass over the blocks has found.

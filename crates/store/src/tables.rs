@@ -17,8 +17,9 @@
 use redb::TableDefinition;
 
 /// The format of the layout above. A newer one is refused by name.
-pub const FORMAT: u32 = 3;
-/// The first format: no pack is encrypted. The second had no log in front of the database.
+pub const FORMAT: u32 = 4;
+/// The first format: no pack is encrypted. The second had no log in front of the
+/// database, the third did not name it.
 pub(crate) const FORMAT_PLAIN: u32 = 1;
 
 pub(crate) const META: TableDefinition<'static, &'static str, &'static [u8]> =
@@ -49,5 +50,7 @@ pub(crate) const META_JOURNAL: &str = "journal";
 /// `meta`: no leaf from this number on was ever given to a pack, u64. It runs ahead of those that
 /// were, so that a commit that was cut off cannot have used one that is given again.
 pub(crate) const META_LEAVES: &str = "leaves";
+/// `meta`: the id of the log that the database needs, 16 bytes; none while it needs none.
+pub(crate) const META_LOG: &str = "log";
 /// `meta`: no pack that was rewritten has a leaf from this number on, u64. Missing is 0.
 pub(crate) const META_REWRITTEN: &str = "rewritten";

@@ -30,6 +30,10 @@ struct Written {
 
 impl Untouched {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        if !std::fs::metadata(path)?.is_file() {
+            // Opening a pipe waits for its other end, and a device has no length.
+            return Err(io::Error::other("it is no regular file"));
+        }
         let file = File::open(path)?;
         let length = file.metadata()?.len();
         let written = Written { length, shown: length, pages: HashMap::new() };

@@ -7,8 +7,8 @@
 use std::path::PathBuf;
 
 use lacuna_codec::{
-    Block, BlockBuilder, Pack, PackBuilder, PackHeader, SNAPSHOT_FORMAT, Seal, block_hash,
-    decode_claims, decode_snapshot, encode_claims,
+    Block, BlockBuilder, LogFront, Pack, PackBuilder, PackHeader, SNAPSHOT_FORMAT, Seal,
+    block_hash, decode_claims, decode_snapshot, encode_claims,
 };
 use lacuna_core::{Claim, ClaimOrigin, ClaimSource, Digest, Event, Recorded};
 use serde_json::{Value, json};
@@ -293,6 +293,18 @@ fn a_golden_record_of_the_log_is_read() {
 }
 
 #[test]
+fn a_golden_front_of_the_log_is_read() {
+    let front = log_records::front();
+    let read = |stored: &[u8]| {
+        let front = LogFront::read(stored, log_records::JOURNAL).unwrap();
+        let id = String::from_utf8(front.id.to_vec()).unwrap();
+        json!({ "journal": log_records::JOURNAL, "id": id, "length": front.length })
+    };
+    let stored = committed("log-front.v1.1", &front.encode(log_records::JOURNAL), read);
+    assert_eq!(stored, front.encode(log_records::JOURNAL));
+}
+
+#[test]
 fn no_golden_file_stands_alone() {
     let entries = std::fs::read_dir(path("")).unwrap();
     let mut found: Vec<String> =
@@ -305,6 +317,7 @@ fn no_golden_file_stands_alone() {
         "block.v1.4",
         "block.v1.5",
         "claims.v1.1",
+        "log-front.v1.1",
         "log.v1.1",
         "pack.v1.1",
         "pack.v1.2",

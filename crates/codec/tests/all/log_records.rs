@@ -1,6 +1,6 @@
-//! Records of the log: what one commit writes, and back.
+//! The log: records, each what one commit writes, and its front.
 
-use lacuna_codec::{CodecError, LogHeader, LogRecord};
+use lacuna_codec::{CodecError, LogFront, LogHeader, LogRecord};
 use lacuna_core::{SessionKey, SessionNo};
 use proptest::prelude::*;
 
@@ -22,6 +22,10 @@ pub(crate) fn sample() -> LogRecord<'static> {
         packs: vec![(65_536, b"a pack"), (65_538, b"")],
         chunks: vec![(65_537, 0, b"the first part"), (65_537, 1, b"the second")],
     }
+}
+
+pub(crate) fn front() -> LogFront {
+    LogFront { id: *b"an id of 16 byte", length: 1 << 20 }
 }
 
 fn encoded(record: &LogRecord<'_>) -> Vec<u8> {
@@ -70,6 +74,24 @@ fn any_bit_flipped_and_any_byte_missing_is_noticed() {
         }
         if at >= LogHeader::SIZE {
             assert!(read(&stored[..at]).is_err(), "cut at {at}");
+        }
+    }
+}
+
+#[test]
+fn a_front_is_read_as_it_was_written_and_only_then() {
+    let front = front();
+    let bytes = front.encode(JOURNAL);
+    assert_eq!(LogFront::read(&bytes, JOURNAL), Some(front));
+    let page = [bytes.as_slice(), &[7; 4_000]].concat();
+    assert_eq!(LogFront::read(&page, JOURNAL), Some(front), "whatever stands behind it");
+    assert_eq!(LogFront::read(&bytes, "0123456789abcdef0123456789abcdee"), None);
+    for at in 0..bytes.len() {
+        assert_eq!(LogFront::read(&bytes[..at], JOURNAL), None, "cut at {at}");
+        for bit in 0..8 {
+            let mut flipped = bytes;
+            flipped[at] ^= 1 << bit;
+            assert_eq!(LogFront::read(&flipped, JOURNAL), None, "bit {bit} of byte {at}");
         }
     }
 }
