@@ -43,6 +43,7 @@ mod outside;
 mod permissions;
 mod proof;
 mod quiet;
+mod salvage;
 mod scrub;
 mod secured;
 mod service;

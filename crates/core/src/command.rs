@@ -43,6 +43,9 @@ pub enum Command {
     ReportDamage {
         /// The spans.
         spans: Vec<SpanId>,
+        /// Whether it is known that nothing more of the session is imported: else what is missing of one
+        /// that was may be told by its next events, and is not recorded.
+        ended: bool,
     },
     /// Declare that spans contradict each other.
     Contradict {
@@ -245,7 +248,7 @@ impl Command {
         match self {
             Self::Prune(Prune { spans, .. })
             | Self::Restore { spans }
-            | Self::ReportDamage { spans } => spans,
+            | Self::ReportDamage { spans, .. } => spans,
             Self::Adopt { lost, .. } => lost,
             _ => &[],
         }

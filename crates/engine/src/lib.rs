@@ -30,6 +30,7 @@ mod journal;
 mod past;
 mod questions;
 mod receipt;
+mod salvage;
 mod search;
 mod stats;
 mod transfer;
@@ -44,8 +45,8 @@ pub use follow::TenantEvents;
 pub use journal::{Closed, Journal};
 pub use lacuna_codec::{Checkpoint, NoteVerifier};
 pub use lacuna_store::{
-    BackupReport, CopyReport, Fault, Head, Moment, Standing, StoreError, VerifyOptions,
-    VerifyReport, Walked, read_copy, step_taken,
+    BackupReport, CopyReport, Fault, FoundEvent, Head, Moment, Remains, Standing, StoreError,
+    VerifyOptions, VerifyReport, Walked, read_copy, step_taken,
 };
 pub use options::Options;
 pub use past::Then;
@@ -54,6 +55,7 @@ pub use request::{Callback, Done, Request};
 pub use retention::{
     Erased, Loss, Plan, PlannedSession, PlannedSpan, RetentionClock, RunLimit, RunRequest,
 };
+pub use salvage::{Left, Salvaged, salvage};
 pub use scrub::{ScrubOptions, ScrubStats};
 pub use search::{Among, Bounds, Match, Pattern, SEARCH_TIME, Searched};
 pub use stats::Stats;

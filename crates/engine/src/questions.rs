@@ -385,7 +385,7 @@ pub(crate) fn damage_report(key: &SessionKey, spans: Vec<SpanId>) -> Request {
         principal: runtime(),
         command_id: None,
         expected_version: None,
-        command: Command::ReportDamage { spans },
+        command: Command::ReportDamage { spans, ended: false },
     }
 }
 

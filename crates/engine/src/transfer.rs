@@ -139,18 +139,10 @@ impl Journal {
             if taken > bytes && !events.is_empty() {
                 break;
             }
-            let (recorded, stored) = match (imported, recorded.imported) {
-                (Some(_), Some(origin)) => {
-                    (decode_event(&origin.stored).map_err(damaged)?, origin.stored)
-                }
-                (_, imported) => (Recorded { imported, ..recorded }, stored),
-            };
+            let (recorded, stored) = told(imported.is_some(), recorded, stored)?;
             events.push(Exported { recorded, stored, payload });
         }
-        let (journal, key) = match imported {
-            Some(imported) => (imported.journal.clone(), imported.key.clone()),
-            None => (self.id().to_owned(), state.key.clone()),
-        };
+        let (journal, key) = origin(state, self.id());
         Ok(Ok(Export { journal, key, state: Arc::clone(state), events }))
     }
 
@@ -194,12 +186,35 @@ impl Journal {
     }
 }
 
+/// Where a session is from, if this is the journal's id and it was not imported: journal and name there.
+pub(crate) fn origin(state: &SessionState, journal: &str) -> (String, SessionKey) {
+    match state.imported() {
+        Some(imported) => (imported.journal.clone(), imported.key.clone()),
+        None => (journal.to_owned(), state.key.clone()),
+    }
+}
+
+/// An event as it is told elsewhere: of a session that was `imported` as it was recorded at its origin.
+pub(crate) fn told(
+    imported: bool,
+    recorded: Recorded,
+    stored: Arc<[u8]>,
+) -> Result<(Recorded, Arc<[u8]>), EngineError> {
+    match &recorded.imported {
+        Some(origin) if imported => {
+            let there = decode_event(&origin.stored).map_err(damaged)?;
+            Ok((there, Arc::clone(&origin.stored)))
+        }
+        _ => Ok((recorded, stored)),
+    }
+}
+
 fn damaged(error: lacuna_codec::CodecError) -> EngineError {
     EngineError::Store(error.into())
 }
 
 /// The span whose content or text an event committed to, if that was in the journal, and its length.
-fn committed(state: &SessionState, recorded: &Recorded) -> Option<(SpanId, usize)> {
+pub(crate) fn committed(state: &SessionState, recorded: &Recorded) -> Option<(SpanId, usize)> {
     let (span, bytes) = match &recorded.event {
         Event::SpanRecorded(e) if e.storage == Storage::Journal => (&e.span, e.bytes),
         Event::SummaryRecorded(e) => (&e.span, e.bytes),
@@ -211,6 +226,6 @@ fn committed(state: &SessionState, recorded: &Recorded) -> Option<(SpanId, usize
 }
 
 /// The version of the event that says that a span is lost.
-fn lost(state: &SessionState, span: &SpanId) -> Option<u64> {
+pub(crate) fn lost(state: &SessionState, span: &SpanId) -> Option<u64> {
     state.tombstone(state.find(span)?).map(|tombstone| tombstone.version)
 }

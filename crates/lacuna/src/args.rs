@@ -5,6 +5,7 @@ mod lineage;
 mod past;
 mod replay;
 mod retention;
+mod salvage;
 mod transfer;
 
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ pub(crate) use self::replay::{Replay, Speed};
 pub(crate) use self::retention::{
     Erase, Evaluate, Hold, Ledger, Plan, Policy, PolicySet, Release, Run,
 };
+pub(crate) use self::salvage::Salvage;
 pub(crate) use self::transfer::{Checkpoint, Export, ExportFormat, Import, Verify};
 use crate::at::At;
 
@@ -134,6 +136,8 @@ pub(crate) enum Command {
     Checkpoint(Checkpoint),
     /// Copy the journal while it is in use
     Backup(Backup),
+    /// Write everything that can still be read of a damaged journal into a new one, and list the rest
+    Salvage(Salvage),
     /// Figures about the journal and its daemon
     Stats,
     /// Print completions for a shell

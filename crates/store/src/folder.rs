@@ -33,6 +33,15 @@ impl Folder {
         Err(StoreError::NoJournal(path.to_owned()))
     }
 
+    /// The folder, if it holds anything of a journal.
+    pub(crate) fn of_remains(path: &Path) -> Result<Self, StoreError> {
+        let folder = Self(path.to_owned());
+        if folder.journal().exists() || folder.log().exists() {
+            return Ok(folder);
+        }
+        Err(StoreError::NoJournal(path.to_owned()))
+    }
+
     pub(crate) fn journal(&self) -> PathBuf {
         self.0.join(JOURNAL)
     }

@@ -103,6 +103,17 @@ pub fn read_copy(file: &Path, checkpoints: &[Checkpoint]) -> Result<CopyReport, 
     })
 }
 
+/// The id of the journal in a file, which is not changed.
+pub(crate) fn journal_in(file: &Path) -> Result<String, StoreError> {
+    let io = |source| StoreError::Io { doing: format!("reading {}", file.display()), source };
+    let backend = Untouched::open(file).map_err(io)?;
+    defensively(|| {
+        let db = Builder::new().create_with_backend(backend);
+        let db = db.map_err(|error| StoreError::Damaged(error.to_string()))?;
+        Ok(Meta::read(&Guarded::new(db))?.journal)
+    })
+}
+
 /// The log that lies beside a journal's file; an empty one if there is none.
 fn log_beside(file: &Path) -> Result<Box<dyn StorageBackend>, StoreError> {
     let path = log_of(file);

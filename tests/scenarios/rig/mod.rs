@@ -19,7 +19,7 @@ pub(crate) use broker::{Broker, Server, current_server, free_port, servers};
 pub(crate) use cli::{Cli, Ran};
 pub(crate) use daemon::Daemon;
 pub(crate) use damage::{
-    flip_a_byte_of_events, flip_a_payload_byte, flip_the_last_payload_byte, flip_the_payload_at,
+    destroy_events, flip_a_byte_of_events, flip_a_payload_byte, flip_the_last_payload_byte, flip_the_payload_at,
     set_format,
 };
 pub(crate) use dice::Dice;

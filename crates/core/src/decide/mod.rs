@@ -236,7 +236,7 @@ pub fn decide(
             }
             // What somebody read, or what the disk lost, is true of a closed session too.
             Command::Read { span, purpose } => notes::read(state, span, *purpose),
-            Command::ReportDamage { spans } => notes::damage(state, spans, context),
+            Command::ReportDamage { spans, ended } => notes::damage(state, spans, *ended, context),
             // And payloads go when their time is over.
             Command::GiveNotice { spans } => retention::notice(state, spans, context),
             Command::Remove { spans } => retention::remove(state, spans, context),
@@ -261,7 +261,7 @@ pub fn decide(
         Command::Prune(prune) => prune::decide(state, prune, context),
         Command::Restore { spans } => restore::decide(state, spans, context),
         Command::Read { span, purpose } => notes::read(state, span, *purpose),
-        Command::ReportDamage { spans } => notes::damage(state, spans, context),
+        Command::ReportDamage { spans, ended } => notes::damage(state, spans, *ended, context),
         Command::Contradict { spans, note } => notes::contradict(state, spans, note, context),
         Command::Resolve { contradiction, note } => {
             notes::resolve(state, *contradiction, note, context)

@@ -25,13 +25,14 @@ pub(super) fn read(
 pub(super) fn damage(
     state: &SessionState,
     spans: &[SpanId],
+    ended: bool,
     context: &Context,
 ) -> Result<Decision, Refusal> {
     // One event per finding, so that each ledger entry says what was found of its own span.
     let mut lost = Vec::new();
     let mut events = Vec::new();
     // What is missing of a session that is being imported may be told by its next events.
-    let spans = if state.imported().is_some() { &[] } else { spans };
+    let spans = if state.imported().is_some() && !ended { &[] } else { spans };
     for span in spans.iter().filter_map(|id| state.find(id)) {
         let stored = matches!(state.outcome(span), Outcome::Live | Outcome::Recoverable);
         let copy = context.evidence.get(&span.id).filter(|copy| !copy.unanswered);

@@ -47,7 +47,7 @@ fn every_command_that_makes_events_is_answered_the_same_again() {
     same(s, Command::Read { span: id("a"), purpose: Purpose::Reground });
     s.evidence.insert(id("c"), CopyEvidence::missing("gone"));
     s.evidence.insert(id("d"), CopyEvidence::missing("gone"));
-    same(s, Command::ReportDamage { spans: ids(&["d", "a", "c"]) });
+    same(s, Command::ReportDamage { spans: ids(&["d", "a", "c"]), ended: false });
     let before = s.state().clone();
     let reply = s.send(Command::Close).unwrap();
     let again = reply_again(

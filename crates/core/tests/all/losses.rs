@@ -7,7 +7,7 @@ use crate::scenario::{Scenario, drop_spans, id, ids, replace, span, spans, withh
 #[test]
 fn only_damage_that_the_evidence_confirms_is_recorded() {
     let mut s = Scenario::given(vec![span("a"), span("b"), withheld("key")]);
-    let report = Command::ReportDamage { spans: ids(&["a", "ghost", "key"]) };
+    let report = Command::ReportDamage { spans: ids(&["a", "ghost", "key"]), ended: false };
     let reply = s.send(report.clone()).unwrap();
     assert_eq!(reply, Reply::DamageReported { version: 4, lost: vec![] });
     s.evidence.insert(id("a"), CopyEvidence::missing("its digest differs"));
@@ -26,7 +26,7 @@ fn each_finding_is_an_event_of_its_own() {
     s.evidence.insert(id("a"), CopyEvidence::missing("missing"));
     s.evidence.insert(id("c"), CopyEvidence::missing("damaged"));
     let from = s.log.len() + 1;
-    s.send(Command::ReportDamage { spans: ids(&["c", "b", "a", "c"]) }).unwrap();
+    s.send(Command::ReportDamage { spans: ids(&["c", "b", "a", "c"]), ended: false }).unwrap();
     assert_eq!(s.kinds(from), ["lossy-committed", "lossy-committed"]);
     assert_eq!(s.ledger(), ["c: damage damaged", "a: damage missing"]);
     let entry = &s.state().ledger()[0];
@@ -195,7 +195,8 @@ fn no_answer_rejects_a_prune_and_loses_nothing() {
     let restored = s.send(Command::Restore { spans: vec![id("a")] }).unwrap_err();
     assert_eq!(restored.code(), "unavailable");
     assert!(restored.to_string().contains("did not answer"), "{restored}");
-    let reported = s.send(Command::ReportDamage { spans: vec![id("a"), id("b")] }).unwrap();
+    let reported =
+        s.send(Command::ReportDamage { spans: vec![id("a"), id("b")], ended: false }).unwrap();
     assert!(matches!(&reported, Reply::DamageReported { lost, .. } if lost.is_empty()));
     assert_eq!(s.prune(drop_spans(&["b"])).verdict, Verdict::Rejected);
     let lossy = s.prune(Prune { accept_lossy: true, ..drop_spans(&["b"]) });

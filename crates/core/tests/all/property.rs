@@ -138,12 +138,12 @@ impl Run {
                     self.scenario.evidence.insert(span.clone(), found);
                 }
                 if *reported {
-                    self.step(Command::ReportDamage { spans: vec![span] });
+                    self.step(Command::ReportDamage { spans: vec![span], ended: false });
                 }
             }
             Op::Report(picks) => {
                 let spans = self.pick(picks, &[]);
-                self.step(Command::ReportDamage { spans });
+                self.step(Command::ReportDamage { spans, ended: false });
             }
             Op::Contradict(a, b) => {
                 let spans = vec![self.any(*a), self.any(*b)];

@@ -217,7 +217,7 @@ impl Scenario {
         for span in spans {
             self.evidence.insert(id(span), CopyEvidence::missing("its stored copy is missing"));
         }
-        self.send(Command::ReportDamage { spans: ids(spans) }).unwrap()
+        self.send(Command::ReportDamage { spans: ids(spans), ended: false }).unwrap()
     }
 
     /// The window in one line: `a stub(b c) summary(S: d e) tombstone(f)`.

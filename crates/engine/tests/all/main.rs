@@ -25,6 +25,7 @@ mod receipts;
 mod regressions;
 mod rig;
 mod room;
+mod salvage;
 mod scrub;
 mod search;
 mod two_years;

@@ -79,7 +79,7 @@ fn no_answer_is_an_error_and_never_a_loss() {
     assert!(why.contains("store \"archive\" did not answer within 150ms"), "{why}");
     assert!(begun.elapsed() < TIMEOUT * 4, "{:?}", begun.elapsed());
     // The same said as damage: the writer has it confirmed, and it is not.
-    let report = Command::ReportDamage { spans: ids(&["a"]) };
+    let report = Command::ReportDamage { spans: ids(&["a"]), ended: false };
     match outside.rig.send("s", report).unwrap().reply {
         Reply::DamageReported { lost, .. } => assert_eq!(lost, vec![]),
         other => panic!("{other:?}"),

@@ -18,6 +18,7 @@ mod proof;
 mod prune;
 mod replay;
 mod retention;
+mod salvage;
 mod search;
 mod session;
 mod story;
@@ -39,6 +40,7 @@ pub(crate) fn run(args: Args) -> Result<Exit, Failure> {
         Command::Completions(args) => return completions::run(&args),
         Command::Demo => return demo::run(&global),
         Command::Import(args) => return import::run(&global, &args),
+        Command::Salvage(args) => return salvage::run(&global, &args),
         _ => {}
     }
     if let Command::Verify(args) = &args.command
@@ -85,9 +87,11 @@ pub(crate) fn run(args: Args) -> Result<Exit, Failure> {
         Command::Checkpoint(args) => proof::checkpoint(&context, &args),
         Command::Backup(args) => journal::backup(&context, &args),
         Command::Stats => journal::stats(&context),
-        Command::Serve(_) | Command::Completions(_) | Command::Demo | Command::Import(_) => {
-            unreachable!("handled above")
-        }
+        Command::Serve(_)
+        | Command::Completions(_)
+        | Command::Demo
+        | Command::Import(_)
+        | Command::Salvage(_) => unreachable!("handled above"),
     };
     backend.close()?;
     outcome

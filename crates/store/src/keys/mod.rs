@@ -26,11 +26,15 @@ impl Keys {
     /// The keys of the journal in a folder as they are now, read from the better of its two key files.
     /// Changes nothing; for looking into a journal's file while no [`Store`](crate::Store) has it.
     pub fn in_folder(path: &Path) -> Result<Self, StoreError> {
-        let place = Place::Folder(Folder::existing(path)?);
-        let copies = place.read_both()?;
-        let (found, whys) = newest(copies);
+        Self::of_folder(&Folder::existing(path)?).map(|(keys, _)| keys)
+    }
+
+    /// The same, with the id of the journal that they are of.
+    pub(crate) fn of_folder(folder: &Folder) -> Result<(Self, String), StoreError> {
+        let place = Place::Folder(folder.clone());
+        let (found, whys) = newest(place.read_both()?);
         let found = found.ok_or_else(|| place.lost(&whys))?;
-        Ok(Self::of(found.tree))
+        Ok((Self::of(found.tree), found.journal))
     }
 
     /// Keys apart from all others: what is destroyed elsewhere stays here.

@@ -12,25 +12,25 @@ use lacuna_store::{Commit, Head, MemoryKeys, Store, StoreError, StoreOptions, St
 use crate::journal::{Journal, key, noise, ordinary, span};
 use crate::shared::Shared;
 
-const PAGE: usize = 4_096;
+pub(crate) const PAGE: usize = 4_096;
 /// A small ring, to go round often.
 const SMALL: StoreOptions = StoreOptions { cache_bytes: 1 << 20, log_bytes: 1 << 18, create: true };
 
 /// A disk with a journal on it, and the keys of that.
 #[derive(Clone, Default)]
-struct Disk(Shared, MemoryKeys);
+pub(crate) struct Disk(pub(crate) Shared, pub(crate) MemoryKeys);
 
 impl Disk {
-    fn open(&self) -> Result<Store, StoreError> {
+    pub(crate) fn open(&self) -> Result<Store, StoreError> {
         Store::open_backends_with(self.0.clone(), self.0.log(), &self.1, &SMALL)
     }
 
-    fn journal(&self) -> Journal {
+    pub(crate) fn journal(&self) -> Journal {
         Journal::on(self.open().unwrap())
     }
 
     /// As it would be found if the process were killed now.
-    fn killed(&self) -> Self {
+    pub(crate) fn killed(&self) -> Self {
         let keys = MemoryKeys::default();
         keys.set_files(self.1.files());
         Self(self.0.copy(), keys)
@@ -52,7 +52,7 @@ impl Disk {
 }
 
 /// That the journal on this disk is whole and ends between these events; gives where.
-fn whole(disk: &Disk, journal: &Journal, from: u64, to: u64) -> u64 {
+pub(crate) fn whole(disk: &Disk, journal: &Journal, from: u64, to: u64) -> u64 {
     let store = disk.open().unwrap();
     let end = store.head().seq;
     assert!((from..=to).contains(&end), "it ends with event {end}, not between {from} and {to}");
@@ -69,7 +69,7 @@ fn whole(disk: &Disk, journal: &Journal, from: u64, to: u64) -> u64 {
     end
 }
 
-fn copied(from: &Path, but: Option<&str>) -> tempfile::TempDir {
+pub(crate) fn copied(from: &Path, but: Option<&str>) -> tempfile::TempDir {
     let to = tempfile::tempdir().unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let name = entry.unwrap().file_name();
@@ -80,7 +80,7 @@ fn copied(from: &Path, but: Option<&str>) -> tempfile::TempDir {
     to
 }
 
-fn damage(disk: &Disk) -> String {
+pub(crate) fn damage(disk: &Disk) -> String {
     match disk.open() {
         Err(error @ StoreError::LogDamaged(_)) => error.to_string(),
         other => panic!("{other:?}"),
@@ -208,147 +208,6 @@ fn files_of_two_moments_are_refused_where_events_would_be_missing_between_them()
     assert_eq!(whole(&mixed, &journal, end - 1, end - 1), end - 1);
 }
 
-/// It opened, said nothing, and destroyed the keys of what only the log had.
-#[test]
-fn a_journal_that_was_killed_is_not_opened_without_its_log() {
-    let (disk, other) = (Disk::default(), Disk::default());
-    let (mut journal, mut others) = (disk.journal(), other.journal());
-    let (a, b) = (journal.open("a"), others.open("b"));
-    let last = journal.commit(vec![span(a, "s1", b"one")]);
-    others.commit(vec![span(b, "s1", b"one"), span(b, "s2", b"two")]);
-    let killed = disk.killed();
-    // That of an earlier run of the same journal.
-    journal.store.close().unwrap();
-    disk.0.log().edit(Vec::clear);
-    let mut again = Journal { store: disk.open().unwrap(), ..journal };
-    again.commit(vec![span(a, "s2", b"two")]);
-    let next = disk.killed();
-    let length = killed.0.log().edit(|log| log.len());
-    let mut logs = vec![("missing or empty", Vec::new()), ("not the one", vec![0; length])];
-    for of in [&other, &next] {
-        logs.push(("not the one", of.0.log().edit(|log| log.clone())));
-    }
-    let log = killed.0.log().edit(|log| log.clone());
-    for length in [2 * PAGE, 3 * PAGE - 1, length / 2, length - PAGE, length - 1] {
-        logs.push(("cut off", log[..length].to_vec()));
-    }
-    let one_front: Vec<_> = [0, 1]
-        .iter()
-        .map(|page| {
-            let mut log = log.clone();
-            log[page * PAGE + 70] ^= 1;
-            log
-        })
-        .collect();
-    let mut no_front = one_front[0].clone();
-    no_front[PAGE + 70] ^= 1;
-    logs.push(("or damaged", no_front));
-    let journal = Journal { events: again.events, ..again };
-    for (expected, bytes) in logs {
-        let mixed = killed.killed();
-        mixed.0.log().edit(|log| *log = bytes);
-        let (before, keys) = (mixed.0.log().edit(|log| log.clone()), mixed.1.files());
-        let why = damage(&mixed);
-        assert!(why.contains(expected), "{why}");
-        assert!(mixed.0.log().edit(|log| *log == before), "{expected}: the log was touched");
-        assert!(mixed.1.files() == keys, "{expected}: a key was destroyed");
-    }
-    // Either front is enough.
-    for bytes in one_front {
-        let mixed = killed.killed();
-        mixed.0.log().edit(|log| *log = bytes);
-        assert_eq!(whole(&mixed, &journal, last, last), last);
-    }
-    assert_eq!(whole(&killed, &journal, last, last), last);
-    assert_eq!(whole(&next, &journal, last + 1, last + 1), last + 1);
-}
-
-#[test]
-fn a_journal_that_needs_no_log_does_not_look_at_one() {
-    let (disk, other) = (Disk::default(), Disk::default());
-    let (mut journal, mut others) = (disk.journal(), other.journal());
-    let (a, b) = (journal.open("a"), others.open("b"));
-    let last = journal.commit(vec![span(a, "s1", b"one")]);
-    others.commit(vec![span(b, "s1", b"one"), span(b, "s2", b"two")]);
-    let Journal { store, states, events } = journal;
-    store.close().unwrap();
-    for log in [Vec::new(), vec![7; 5_000], other.0.log().edit(|log| log.clone())] {
-        let closed = disk.killed();
-        closed.0.log().edit(|there| *there = log);
-        let store = closed.open().unwrap();
-        let mut journal = Journal { store, states: states.clone(), events: events.clone() };
-        // Nor is anything in the way when it needs one again.
-        assert_eq!(journal.commit(vec![span(a, "s2", b"two")]), last + 1);
-        assert_eq!(whole(&closed.killed(), &journal, last + 1, last + 1), last + 1);
-    }
-}
-
-/// The third format: a log without a front, and a database that does not name it.
-#[test]
-fn a_journal_of_the_third_format_that_was_killed_opens_with_its_log() {
-    let disk = Disk::default();
-    let mut journal = disk.journal();
-    let a = journal.open("a");
-    let last = journal.commit(vec![span(a, "s1", b"one")]);
-    let old = disk.killed();
-    old.0.log().edit(|log| drop(log.drain(..2 * PAGE)));
-    {
-        let db = redb::Builder::new().create_with_backend(old.0.clone()).unwrap();
-        let write = db.begin_write().unwrap();
-        let table = redb::TableDefinition::<&str, &[u8]>::new("meta");
-        let mut meta = write.open_table(table).unwrap();
-        assert!(meta.remove("log").unwrap().is_some());
-        meta.insert("format", 3_u32.to_le_bytes().as_slice()).unwrap();
-        drop(meta);
-        write.commit().unwrap();
-    }
-    let Journal { states, events, .. } = journal;
-    let mut journal = Journal { store: old.open().unwrap(), states, events };
-    assert_eq!(journal.commit(vec![span(a, "s2", b"two")]), last + 1);
-    assert_eq!(whole(&old.killed(), &journal, last + 1, last + 1), last + 1);
-}
-
-/// It went on, and what it acknowledged was gone with the next kill.
-#[test]
-fn a_log_that_is_taken_away_in_use_ends_the_journal_and_loses_nothing() {
-    let take_away: [fn(&Path); 4] = [
-        |log| std::fs::remove_file(log).unwrap(),
-        |log| std::fs::rename(log, log.with_extension("moved")).unwrap(),
-        |log| std::fs::File::options().write(true).open(log).unwrap().set_len(9_000).unwrap(),
-        |log| {
-            std::fs::remove_file(log).unwrap();
-            std::fs::write(log, vec![0; 1 << 20]).unwrap();
-        },
-    ];
-    for (n, take_away) in take_away.iter().enumerate() {
-        let folder = tempfile::tempdir().unwrap();
-        let log = folder.path().join("journal.log");
-        let mut journal = Journal::in_folder(folder.path());
-        let session = journal.open("a");
-        let last = journal.commit(vec![span(session, "s1", b"one")]);
-        take_away(&log);
-        let next = drawn(&mut journal, 1, session).pop().unwrap();
-        for gone in [true, false] {
-            match journal.store.append(next.clone()) {
-                Err(StoreError::LogGone { path, .. }) if gone => assert_eq!(path, log),
-                Err(StoreError::Indeterminate(why)) if !gone => assert!(why.contains("is gone")),
-                other => panic!("{n}: {other:?}"),
-            }
-        }
-        assert_eq!(journal.store.head().seq, last);
-        // As after a kill.
-        let killed = copied(folder.path(), None);
-        drop(journal.store);
-        for path in [killed.path(), folder.path()] {
-            let store = Store::open(path, &StoreOptions::default()).unwrap();
-            assert_eq!(store.head().seq, last, "{n}");
-            let report = store.verify(&Default::default(), |_| {}).unwrap();
-            assert_eq!((report.payloads, report.faults), (1, vec![]), "{n}");
-            store.close().unwrap();
-        }
-    }
-}
-
 #[test]
 fn what_is_large_or_removes_anything_goes_to_the_database_at_once() {
     let disk = Disk::default();
@@ -369,7 +228,7 @@ fn what_is_large_or_removes_anything_goes_to_the_database_at_once() {
 }
 
 /// These commits one behind the other, written by nobody yet.
-fn drawn(journal: &mut Journal, count: u64, session: SessionNo) -> Vec<Commit> {
+pub(crate) fn drawn(journal: &mut Journal, count: u64, session: SessionNo) -> Vec<Commit> {
     let mut head = journal.store.head();
     let one = |n| {
         let drafts = vec![span(session, &format!("drawn{n}"), &noise(n, 500))];
@@ -514,15 +373,6 @@ fn a_journal_whose_folder_was_replaced_leaves_the_log_there_alone() {
     assert!(here.join("journal.log").exists());
     let killed = copied(&here, None);
     assert_eq!(Store::open(killed.path(), &StoreOptions::default()).unwrap().head().seq, 1);
-}
-
-#[test]
-fn a_log_that_is_no_file_is_refused_and_not_waited_for() {
-    let folder = tempfile::tempdir().unwrap();
-    Journal::in_folder(folder.path()).store.close().unwrap();
-    std::os::unix::fs::symlink("/dev/null", folder.path().join("journal.log")).unwrap();
-    let error = Store::open(folder.path(), &StoreOptions::default()).unwrap_err();
-    assert!(error.to_string().contains("no regular file"), "{error}");
 }
 
 /// Commits of many sizes, and syncs of the database in between, until the power goes at this sync of either

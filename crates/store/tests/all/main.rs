@@ -10,6 +10,7 @@ mod tape;
 
 mod append;
 mod backup;
+mod bit_rot;
 mod damage;
 mod durability;
 mod gone;
@@ -18,6 +19,7 @@ mod keyfiles;
 mod keytree;
 mod leaves;
 mod log;
+mod log_needed;
 mod measure;
 mod migration;
 mod opening;

@@ -54,11 +54,25 @@ fn event(stored: &str, payload: Option<Vec<u8>>) -> Result<Adopted, String> {
     Adopted::new(recorded, stored, payload.map(Into::into)).map_err(|error| error.to_string())
 }
 
-/// The line of an event.
+/// The line of an event that no journal takes over.
+pub(super) fn left(journal: &str, key: &SessionKey, adopted: &Adopted) -> String {
+    serde_json::json!(line_of(journal, key, adopted, None)).to_string()
+}
+
 fn line(header: &Header, key: &SessionKey, adopted: &Adopted, gone: Option<GoneBody>) -> EventLine {
+    line_of(&header.journal, key, adopted, gone)
+}
+
+/// The line of an event.
+fn line_of(
+    journal: &str,
+    key: &SessionKey,
+    adopted: &Adopted,
+    gone: Option<GoneBody>,
+) -> EventLine {
     let recorded = adopted.recorded();
     let mut line = EventLine {
-        event: event_body(&header.journal, key, recorded),
+        event: event_body(journal, key, recorded),
         stored: BASE64_STANDARD.encode(adopted.stored()),
         content: None,
         content_b64: None,
