@@ -28,7 +28,9 @@ mod small_broker;
 mod away;
 mod example;
 mod following;
+mod burst;
 mod interrupted;
+mod histories;
 mod kill;
 mod terminate;
 

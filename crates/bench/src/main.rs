@@ -22,6 +22,7 @@ mod own;
 mod past;
 mod retention;
 mod search;
+mod soak;
 
 use std::path::PathBuf;
 
@@ -93,6 +94,8 @@ enum Command {
         #[arg(long, value_enum, default_value = "scattered")]
         lie: retention::Lie,
     },
+    /// Ordinary work of many sessions for minutes, then a burst: what changes with time, and what is too much
+    Soak(soak::Soak),
     #[command(hide = true)]
     Daemon(daemon::Daemon),
     #[command(hide = true)]
@@ -118,6 +121,7 @@ async fn main() -> Result<(), Failure> {
         }
         Command::Feed { spans, nats_server } => feed::run(spans.max(1_000), &nats_server).await,
         Command::Retention { spans, lie } => retention::run(spans.max(10_000), lie),
+        Command::Soak(args) => soak::run(&args).await,
         Command::Daemon(args) => tokio::task::spawn_blocking(|| daemon::run(args)).await?,
         Command::Echo { url } => daemon::echo(&url).await,
         Command::Own(args) => own::run(&args).await,

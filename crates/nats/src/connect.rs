@@ -12,9 +12,10 @@ const PING: Duration = Duration::from_secs(10);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest pause between two attempts to connect.
 const MAX_BACKOFF: Duration = Duration::from_secs(4);
-/// Messages that may wait in one subscription. The service never lets it fill: beyond its own
-/// bound it answers `overloaded` at once.
-const SUBSCRIPTION_CAPACITY: usize = 4_096;
+/// Messages that may wait in one subscription; the client library drops what comes then, without a word to
+/// whoever sent it. In one turn it reads up to 128 buffers of 64 KiB, and the service takes all of that in
+/// its own next turn: more small messages than this do not fit into them.
+const SUBSCRIPTION_CAPACITY: usize = 65_536;
 /// Messages on their way out that the client library may hold.
 const OUTGOING_CAPACITY: usize = 256;
 

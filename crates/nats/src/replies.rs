@@ -73,7 +73,7 @@ pub(crate) struct Pending {
 
 impl Outbox {
     pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<Outgoing>) {
-        // Unbounded on its own: every entry is a request in flight, and those are bounded.
+        // Unbounded on its own: every entry is a request in flight or a refusal, and those are bounded.
         let (sender, receiver) = mpsc::unbounded_channel();
         (Self { sender, load: Arc::default() }, receiver)
     }

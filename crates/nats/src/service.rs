@@ -1,6 +1,7 @@
 //! The service: takes requests off the broker, hands them to the verbs, sends the answers.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_nats::{Client, Message, Subscriber};
@@ -20,6 +21,8 @@ const REPLY_MARGIN: usize = 1_024;
 /// How long announcing readiness may take once connected.
 const ROUND_TRIP: Duration = Duration::from_secs(10);
 
+/// Refusals that may wait to be sent, beside the requests in flight.
+const REFUSALS: usize = 65_536;
 /// How long another daemon on the broker has to say so.
 const OTHERS: Duration = Duration::from_millis(250);
 
@@ -93,8 +96,11 @@ pub async fn serve(
         readers: Arc::new(Semaphore::new(bounds.readers)),
         slow: Arc::new(Semaphore::new(1)),
         bounds,
+        passed_over: AtomicU64::new(0),
     };
-    let task = tokio::spawn(intake.run(requests, about, stopped));
+    // In each of its turns it takes all that has come: with a budget it would fall behind the connection,
+    // which has a larger one, and requests would get lost.
+    let task = tokio::spawn(tokio::task::unconstrained(intake.run(requests, about, stopped)));
     Ok(Serving { stop, task })
 }
 
@@ -155,6 +161,8 @@ struct Intake {
     /// For questions that read the whole journal: they must not keep the others waiting.
     slow: Arc<Semaphore>,
     bounds: Bounds,
+    /// Requests that got no answer.
+    passed_over: AtomicU64,
 }
 
 impl Intake {
@@ -204,6 +212,15 @@ impl Intake {
         }
     }
 
+    /// Leaves a request without an answer: whoever sent it waits for nothing and sends it again.
+    fn pass_over(&self) {
+        let count = self.passed_over.fetch_add(1, Ordering::Relaxed) + 1;
+        if count.is_power_of_two() {
+            let why = "so many refusals wait to be sent that requests get no answer at all";
+            tracing::error!(count, "{why}");
+        }
+    }
+
     /// Hands one request on. Never waits: commands reach the writer in the order of arrival.
     fn take(&self, message: Message, outbox: &Outbox) {
         if message.reply.as_ref().is_some_and(|reply| !may_be_answered(reply)) {
@@ -233,6 +250,9 @@ impl Intake {
         // One request larger than the limit still passes when nothing else is in flight.
         let heavy = load.request_bytes() > 0 && load.request_bytes() + bytes > limit;
         let full = load.requests() >= self.bounds.in_flight || heavy;
+        if load.requests() >= self.bounds.in_flight + REFUSALS {
+            return self.pass_over();
+        }
         let verb = find(group, &subject.verb).map_or("", |verb| verb.name);
         let pending = outbox.pending(message.reply, group, verb, bytes);
         if full {

@@ -15,6 +15,7 @@ mod forks;
 mod gate_outside;
 mod honest;
 mod idempotency;
+mod interleavings;
 mod naive;
 mod outside;
 mod overlap;

@@ -17,6 +17,7 @@ enum Step {
     Replace(Vec<u8>),
     Restore(Vec<u8>),
     Reopen,
+    Kill,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -27,6 +28,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => some().prop_map(Step::Replace),
         2 => some().prop_map(Step::Restore),
         1 => Just(Step::Reopen),
+        1 => Just(Step::Kill),
     ];
     prop::collection::vec(step, 1..24)
 }
@@ -101,6 +103,7 @@ proptest! {
                     }
                 }
                 Step::Reopen => rig = rig.reopened(),
+                Step::Kill => rig = rig.killed(),
             }
         }
         check(&rig, &model);

@@ -63,6 +63,13 @@ impl Rig {
         Self::of(folder, journal)
     }
 
+    /// Opens what a `kill -9` would leave now.
+    pub(crate) fn killed(self) -> Self {
+        let folder = as_killed(self.path());
+        let journal = Journal::open(folder.path(), Options::default()).unwrap();
+        Self::of(folder, journal)
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -86,6 +93,17 @@ impl Rig {
             other => panic!("{other:?}"),
         }
     }
+}
+
+/// What is in a journal's folder now, as it would be found if the process ended here. Nothing else may be
+/// on its way.
+pub(crate) fn as_killed(from: &Path) -> TempDir {
+    let to = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), to.path().join(entry.file_name())).unwrap();
+    }
+    to
 }
 
 pub(crate) fn key(session: &str) -> SessionKey {

@@ -11,7 +11,7 @@ use lacuna_engine::{
 use lacuna_store::StoreError;
 
 use crate::honest::large;
-use crate::rig::{Rig, append, ids, key, principal, request, summarize};
+use crate::rig::{Rig, append, as_killed, ids, key, principal, request, summarize};
 
 /// Two sessions and a fork of the first, with whatever can become of a span.
 fn lived() -> Rig {
@@ -113,11 +113,7 @@ fn a_sound_journal_is_salvaged_whole() {
 #[test]
 fn a_journal_that_was_killed_is_salvaged_from_its_log_as_well() {
     let rig = lived();
-    let copy = tempfile::tempdir().unwrap();
-    for entry in std::fs::read_dir(rig.path()).unwrap() {
-        let entry = entry.unwrap();
-        std::fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
-    }
+    let copy = as_killed(rig.path());
     let (new, salvaged, _) = salvaged(copy.path());
     assert!(told(&rig.journal, "s") == told(&new.journal, "s"));
     assert_eq!((salvaged.lost, salvaged.left), (vec![], vec![]));

@@ -1,5 +1,6 @@
 //! Two years of policies, holds, notices, runs, erasures and forks, in seconds: after each step every projection
-//! says what the account of [`crate::naive`] says, and so it does after a restart.
+//! says what the account of [`crate::naive`] says, and so it does after a restart or
+//! a kill.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +16,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::naive::{Naive, Says, Span};
-use crate::rig::{ids, key, open, principal, prune, request, span};
+use crate::rig::{as_killed, ids, key, open, principal, prune, request, span};
 
 const DAY: u64 = 86_400_000;
 /// The first three are opened at once, the others are forks, once they are.
@@ -36,6 +37,7 @@ enum Step {
     Run,
     Erase { session: usize, picks: Option<Vec<usize>> },
     Reopen,
+    Kill,
 }
 
 fn matches() -> impl Strategy<Value = Match> {
@@ -120,6 +122,7 @@ fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
         2 => (session(), prop::option::of(picks()))
             .prop_map(|(session, picks)| Step::Erase { session, picks }),
         1 => Just(Step::Reopen),
+        1 => Just(Step::Kill),
     ];
     // A hundred and twenty steps of six days each on average are two years.
     vec((0_u64..13, step), 120)
@@ -338,6 +341,11 @@ impl World {
                     drop(std::mem::replace(&mut self.journal, idle));
                     Self::open(&self.folder, &self.clock)
                 };
+            }
+            Step::Kill => {
+                let folder = as_killed(self.folder.path());
+                self.journal = Self::open(&folder, &self.clock);
+                self.folder = folder;
             }
         }
     }
