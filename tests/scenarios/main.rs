@@ -26,12 +26,19 @@ mod refused_starts;
 mod small_broker;
 
 mod away;
+mod clocks;
+mod disks;
 mod example;
 mod following;
 mod burst;
 mod interrupted;
 mod histories;
 mod kill;
+mod limits;
+mod network;
+mod processes;
+mod resent;
+mod slow_reader;
 mod terminate;
 
 mod feed;

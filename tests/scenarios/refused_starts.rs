@@ -57,7 +57,7 @@ fn a_journal_of_a_newer_format() {
     let (code, log) = refused(&house.journal(), &["--nats", &house.url()]);
     assert_eq!(code, 1, "{log}");
     // By name and version: which format, which release, what it can read.
-    assert!(log.contains("format 7") && log.contains("reads up to 3"), "{log}");
+    assert!(log.contains("format 7") && log.contains("reads up to 4"), "{log}");
     assert!(log.contains(concat!("lacuna ", env!("CARGO_PKG_VERSION"))), "{log}");
     let ran = Cli::journal(&house.journal()).run(&["verify"]);
     assert_eq!(ran.code, 1);

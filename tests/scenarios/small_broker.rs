@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use lacuna_client::session::{AppendRequest, SpanBody};
 use serde_json::{Value, json};
 
-use crate::rig::{Broker, House, Server, Worker, free_port, with_each_broker};
+use crate::rig::{Broker, House, Server, Worker, feed_is_journal, free_port, with_each_broker};
 
 const MAX_PAYLOAD: usize = 8 << 10;
 
@@ -268,5 +268,69 @@ fn ten_thousand_spans_in_one_directive() {
         assert_eq!((&entries[0]["kind"], &entries[0]["handle"]), (&"stub".into(), &handle));
         let whole = house.cli().done(&["window", "-s", "s", "--tenant", "acme"]);
         assert_eq!(whole["entries"].as_array().unwrap().len(), 1);
+    });
+}
+
+/// An operator lowers the limit while the daemon runs, and the feed's stream is lost with it: what was
+/// recorded and answered whole before comes in pages now, and shortened on the feed.
+#[test]
+fn a_broker_that_comes_back_smaller_and_larger_again() {
+    with_each_broker(async |server| {
+        let mut house = House::start(server);
+        let worker = house.worker().await;
+        worker.open("s").await;
+        let content = awkward(100_000);
+        worker.append("s", "large", &content).await;
+        let ids: Vec<String> = (0..300).map(|n| format!("span-with-a-long-name-{n}")).collect();
+        let span = |id| json!({ "id": id, "role": "user", "origin": "user", "content": "x" });
+        let spans: Vec<Value> = ids.iter().map(span).collect();
+        worker.call("s", "append", json!({ "spans": spans })).await;
+        let prune = json!({ "spans": ids, "command_id": "p" });
+        let pruned = worker.call("s", "prune", prune.clone()).await;
+        let whole = worker.call("s", "expand", json!({ "span": "large" })).await;
+        assert_eq!(content_of(&whole), content.as_bytes());
+        let last = async || {
+            let fed = feed_is_journal(&worker, &["s"]).await;
+            fed.last().unwrap().body.clone()
+        };
+        assert_eq!(last().await["spans"].as_array().unwrap().len(), 300);
+
+        // Many of the requests that were in order are too long now.
+        let smaller = async |house: &mut House, lines: &str, bytes: usize| {
+            let before = house.daemon().lines();
+            tokio::task::block_in_place(|| {
+                house.broker.stop();
+                std::fs::remove_dir_all(house.broker.store()).unwrap();
+                house.broker.configure(lines);
+                house.broker.restart();
+                // Nothing new is recorded: it is published again all the same.
+                house.daemon().wait_for_words(before, "LACUNA_EVENTS is new");
+            });
+            let told = async {
+                while worker.nats.server_info().max_payload != bytes {
+                    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+                }
+            };
+            let waiting = tokio::time::timeout(std::time::Duration::from_secs(10), told);
+            waiting.await.expect("the worker is told of the other limit");
+        };
+        smaller(&mut house, &format!("max_payload: {MAX_PAYLOAD}\n"), MAX_PAYLOAD).await;
+        let page = worker.call("s", "expand", json!({ "span": "large" })).await;
+        let part = content_of(&page);
+        assert!(part.len() < MAX_PAYLOAD && content.as_bytes().starts_with(&part), "{page}");
+        let opened = worker.call("s", "put-open", json!({ "bytes": 50_000 })).await;
+        assert!(opened["chunk_bytes"].as_u64().unwrap() < MAX_PAYLOAD as u64, "{opened}");
+        let shortened = last().await;
+        let shown = shortened["spans"].as_array().map_or(0, Vec::len);
+        assert!(shown < 300, "{shortened}");
+        assert_eq!(shortened["omitted"], 300 - shown, "{shortened}");
+
+        smaller(&mut house, "", 1 << 20).await;
+        let mut expected = pruned;
+        expected["duplicate"] = true.into();
+        assert_eq!(worker.call("s", "prune", prune).await, expected, "the first reply again");
+        assert_eq!(last().await["spans"].as_array().unwrap().len(), 300);
+        worker.verify().await;
+        house.stop_daemon();
     });
 }

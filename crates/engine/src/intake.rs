@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use lacuna_core::Command;
 use lacuna_store::StoreError;
 use parking_lot::{Condvar, Mutex};
 
@@ -79,9 +80,6 @@ impl Intake {
         request: Request,
         callback: Callback,
     ) -> Result<(), (EngineError, Callback)> {
-        if let Some(error) = self.0.room.refusal(&request.command) {
-            return Err((error, callback));
-        }
         let size = request.size();
         let mut state = self.0.state.lock();
         if state.ended {
@@ -95,6 +93,11 @@ impl Intake {
         state.bytes += size;
         self.push(&mut state, Message::Command(Box::new(request), callback));
         Ok(())
+    }
+
+    /// Why nothing may come of this command now, if it would bring contents to a disk that is nearly full.
+    pub(crate) fn no_room(&self, command: &Command) -> Option<EngineError> {
+        self.0.room.refusal(command)
     }
 
     /// Sends a command and waits for its answer.

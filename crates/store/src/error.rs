@@ -39,7 +39,9 @@ pub enum StoreError {
         release: &'static str,
     },
     /// Stored bytes are not what they should be.
-    #[error("the journal is damaged: {0}; run `lacuna verify` to see how far")]
+    #[error(
+        "the journal is damaged: {0}; `lacuna verify` tells how far, `lacuna salvage` takes out what is whole"
+    )]
     Damaged(String),
     /// The keys that the journal's payloads are encrypted with cannot be read, in neither copy.
     #[error(

@@ -15,6 +15,8 @@ use super::repository;
 
 /// How long a broker may take to greet.
 const STARTING: Duration = Duration::from_secs(10);
+/// What it says goes there, in its folder.
+const LOG: &str = "nats.log";
 
 /// A nats-server program.
 #[derive(Debug, Clone)]
@@ -115,8 +117,7 @@ impl Broker {
     pub(crate) fn start_with(server: &Server, lines: &str, port: u16) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let config = folder.path().join("nats.conf");
-        let text = format!("jetstream {{ store_dir: \"./store\" }}\n{lines}");
-        std::fs::write(&config, text).unwrap();
+        std::fs::write(&config, with_jetstream(lines)).unwrap();
         Self::launch(server, folder, &config, Vec::new(), port)
     }
 
@@ -160,6 +161,21 @@ impl Broker {
         format!("nats://127.0.0.1:{}", self.port)
     }
 
+    /// Its port on 127.0.0.1.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// What it has said since it started last.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join(LOG)).unwrap()
+    }
+
+    /// Gives it other lines of configuration, which count from the next start on.
+    pub(crate) fn configure(&self, lines: &str) {
+        std::fs::write(&self.config, with_jetstream(lines)).unwrap();
+    }
+
     /// The same with a user and a password in it.
     pub(crate) fn url_as(&self, user: &str, password: &str) -> String {
         format!("nats://{user}:{password}@127.0.0.1:{}", self.port)
@@ -188,7 +204,7 @@ impl Broker {
     /// Starts it again, on the same port with the same store.
     pub(crate) fn restart(&mut self) {
         self.stop();
-        let log = self.folder.path().join("nats.log");
+        let log = self.folder.path().join(LOG);
         let file = std::fs::File::create(&log).unwrap();
         let child = Command::new(&self.server.program)
             // Stores are named relative to this.
@@ -213,6 +229,11 @@ impl Broker {
             std::thread::sleep(Duration::from_millis(10));
         }
     }
+}
+
+/// A configuration with these lines and JetStream.
+fn with_jetstream(lines: &str) -> String {
+    format!("jetstream {{ store_dir: \"./store\" }}\n{lines}")
 }
 
 /// Whether a nats-server greets there: it sends INFO first, unless it waits for TLS.

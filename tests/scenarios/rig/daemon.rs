@@ -6,7 +6,7 @@ use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 
 use super::binary::{lacuna, without_settings};
 
@@ -47,7 +47,23 @@ impl Daemon {
 
     /// The same with these variables.
     pub(crate) fn spawn_with(journal: &Path, arguments: &[&str], set: &[(&str, &str)]) -> Self {
-        let mut command = Command::new(lacuna());
+        Self::launch(Command::new(lacuna()), journal, arguments, set)
+    }
+
+    /// The same with no more than this address space, from its first instruction on.
+    pub(crate) fn spawn_within(mib: u64, journal: &Path, arguments: &[&str]) -> Self {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("ulimit -S -v {} && exec \"$0\" \"$@\"", mib << 10)]);
+        shell.arg(lacuna());
+        Self::launch(shell, journal, arguments, &[])
+    }
+
+    fn launch(
+        mut command: Command,
+        journal: &Path,
+        arguments: &[&str],
+        set: &[(&str, &str)],
+    ) -> Self {
         command.arg("serve").arg("--journal").arg(journal).args(arguments);
         without_settings(&mut command);
         command.envs(set.iter().copied());
@@ -105,9 +121,18 @@ impl Daemon {
 
     /// Memory that it holds now, in bytes.
     pub(crate) fn memory(&self) -> u64 {
+        self.size("VmRSS:")
+    }
+
+    /// Address space that it has now, in bytes: more than it holds.
+    pub(crate) fn address_space(&self) -> u64 {
+        self.size("VmSize:")
+    }
+
+    fn size(&self, field: &str) -> u64 {
         let path = format!("/proc/{}/status", self.child.id());
         let text = std::fs::read_to_string(path).unwrap();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix(field)).unwrap();
         line.split_whitespace().next().unwrap().parse::<u64>().unwrap() << 10
     }
 
@@ -118,10 +143,25 @@ impl Daemon {
         assert_eq!(status.code(), None, "it ended by itself before it was killed: {status}");
     }
 
+    /// Lets it have so much of something from now on; without a number, what this process may have.
+    pub(crate) fn limit(&self, resource: Resource, most: Option<u64>) {
+        let ours = getrlimit(resource);
+        let limits = Rlimit { current: most.or(ours.current), maximum: ours.maximum };
+        prlimit(Some(self.pid()), resource, limits).unwrap();
+    }
+
+    /// Stops it in its tracks, or lets it go on: its connection stays, and nobody answers.
+    pub(crate) fn freeze(&self, frozen: bool) {
+        kill_process(self.pid(), if frozen { Signal::STOP } else { Signal::CONT }).unwrap();
+    }
+
     /// SIGTERM; returns without waiting.
     pub(crate) fn ask_to_stop(&self) {
-        let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
-        kill_process(pid, Signal::TERM).unwrap();
+        kill_process(self.pid(), Signal::TERM).unwrap();
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap()
     }
 
     /// Waits until it has ended, and gives how and what it said.

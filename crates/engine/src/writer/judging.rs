@@ -103,7 +103,14 @@ impl Writer {
             Err(error) => return Ok(Err(error.into())),
         };
         let state = staged.as_ref().map(|staged| &staged.state);
-        Ok(decide(state, &request.command, &context).map_err(Into::into))
+        let decision = decide(state, &request.command, &context);
+        // Only now: what was done already is answered as it was, on a full disk as well.
+        if decision.as_ref().is_ok_and(|decision| !decision.events.is_empty())
+            && let Some(full) = self.intake.no_room(&request.command)
+        {
+            return Ok(Err(full));
+        }
+        Ok(decision.map_err(Into::into))
     }
 
     /// Takes a decision's events into the batch and folds them into the staged state.

@@ -1,6 +1,6 @@
 //! A disk that is nearly full: what brings contents is refused, everything else goes on.
 
-use lacuna_core::{Command, Purpose, Verdict};
+use lacuna_core::{Command, Purpose, Reply, Verdict};
 use lacuna_engine::{EngineError, Options, VerifyOptions};
 
 use crate::rig::{Rig, append, ids, key, open, principal, request};
@@ -33,6 +33,11 @@ fn a_nearly_full_disk_refuses_contents_and_nothing_else() {
     let callback = Box::new(move |answer| sender.send(answer).unwrap());
     rig.journal.hand_in(request("s", None, append(&[("d", "delta")])), callback);
     assert!(matches!(told.recv().unwrap(), Err(EngineError::DiskFull { .. })));
+    // What was done already is answered as it was, not as if it could not be done.
+    let reply = rig.append("s", &[("a", "alpha")]).reply;
+    assert!(matches!(reply, Reply::Appended { .. }), "{reply:?}");
+    let reply = rig.send("s", open()).unwrap().reply;
+    assert!(matches!(reply, Reply::Opened { duplicate: true, .. }), "{reply:?}");
     // Pruning, restoring, reading, saying that something was read.
     assert_eq!(rig.prune("s", &["a", "b"], false).verdict, Verdict::Reversible);
     rig.send("s", Command::Restore { spans: ids(&["a"]) }).unwrap();

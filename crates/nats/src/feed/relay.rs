@@ -155,6 +155,7 @@ pub fn relay(client: Client, journal: Arc<Journal>, options: FeedOptions) -> Rel
         announces: false,
         landed: 0,
         told: Instant::now(),
+        complained: None,
     };
     RelayHandle { shared, stop, task: tokio::spawn(relay.run()) }
 }
@@ -187,6 +188,7 @@ struct Relay {
     landed: u64,
     /// When the lag was last told.
     told: Instant,
+    complained: Option<Instant>,
 }
 
 impl Relay {
@@ -462,9 +464,17 @@ impl Relay {
         let saving = tokio::task::spawn_blocking(move || place.save(&file, &journal)).await;
         match saving {
             Ok(Ok(())) => step_taken("feed-placed"),
-            // Nothing rests on it but work: the stream itself is the authority.
-            Ok(Err(error)) => tracing::warn!(%error, "the feed's place could not be written down"),
-            Err(error) => tracing::warn!(%error, "the feed's place could not be written down"),
+            Ok(Err(error)) => self.not_saved(&error),
+            Err(error) => self.not_saved(&error),
+        }
+    }
+
+    /// Nothing rests on it but work: the stream itself is the authority. Said now and then, as it is
+    /// tried whenever there is nothing else to do.
+    fn not_saved(&mut self, error: &dyn std::error::Error) {
+        if self.complained.is_none_or(|at| at.elapsed() >= TELL) {
+            self.complained = Some(Instant::now());
+            tracing::warn!(%error, "the feed's place could not be written down");
         }
     }
 
