@@ -26,13 +26,13 @@ mod refused_starts;
 mod small_broker;
 
 mod away;
+mod burst;
 mod clocks;
 mod disks;
 mod example;
 mod following;
-mod burst;
-mod interrupted;
 mod histories;
+mod interrupted;
 mod kill;
 mod limits;
 mod network;
