@@ -21,8 +21,7 @@ use crate::timing::Timing;
 
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Contents are kept so long, and the policy is run so often: what is kept reaches a plateau soon.
-const KEPT: &str = "60s";
+/// The policy is run so often.
 const RUN_EVERY: Duration = Duration::from_secs(20);
 /// Lines of the table.
 const LINES: u32 = 10;
@@ -43,6 +42,9 @@ pub(crate) struct Soak {
     /// Requests in a second, all sessions together
     #[arg(long, default_value_t = 1_500.0)]
     rate: f64,
+    /// How long contents are kept: what is kept reaches a plateau soon
+    #[arg(long, default_value = "60s")]
+    keep: String,
     /// The broker's program
     #[arg(long, env = "LACUNA_NATS_SERVER", default_value = "nats-server")]
     nats_server: PathBuf,
@@ -79,7 +81,7 @@ pub(crate) async fn run(args: &Soak) -> Result<(), Failure> {
     let processes = Processes::of([child.id()]);
     let client = async_nats::connect(&broker.url()).await?;
     let rules = json!({ "rules": [{
-        "id": "all", "match": {}, "keep": { "for": KEPT }, "live_handles": "commit",
+        "id": "all", "match": {}, "keep": { "for": args.keep }, "live_handles": "commit",
     }] });
     ask(&client, "retention.policy-set", rules).await?;
     let counted = Arc::<Mutex<Counted>>::default();

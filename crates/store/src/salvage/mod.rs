@@ -88,15 +88,18 @@ impl Remains {
         }
         let (log, log_length) = open(&folder.log())?;
         // Without keys no content can be read; events can.
-        let (keys, said) = match Keys::of_folder(&folder) {
-            Ok((keys, journal)) => (Some(keys), Some(journal)),
-            Err(error @ StoreError::KeysLost { .. }) => {
-                tracing::warn!(%error, "no content can be salvaged");
-                (None, None)
-            }
+        let (keys, journal) = match Keys::of_folder(&folder) {
+            Ok((keys, journal)) => (Some(keys), journal),
+            Err(lost @ StoreError::KeysLost { .. }) => match journal_in(&folder.journal()) {
+                Ok(journal) => {
+                    tracing::warn!(%lost, "no content can be salvaged");
+                    (None, journal)
+                }
+                // Nothing says which journal it is, either.
+                Err(_) => return Err(lost),
+            },
             Err(error) => return Err(error),
         };
-        let journal = said.map_or_else(|| journal_in(&folder.journal()), Ok)?;
         let (mut gathered, total) = (Gathered::default(), length + log_length);
         let io = |what: &Path| {
             let doing = format!("reading {}", what.display());

@@ -104,10 +104,6 @@ fn outcome(truth: &Truth, folder: &Path) -> Outcome {
     let mut outcome = Outcome::default();
     match Remains::in_folder(folder, |_, _| {}) {
         Ok(remains) => (outcome.events, outcome.contents) = salvaged(truth, &remains),
-        // Keys in neither copy, and a database that does not say which journal it is.
-        Err(StoreError::Damaged(_) | StoreError::Database(_) | StoreError::Folder { .. }) => {
-            (outcome.events, outcome.contents) = (truth.events.len(), truth.contents.len());
-        }
         Err(error) => panic!("{error:?}"),
     }
     let store = match Store::open(folder, &StoreOptions::default()) {
@@ -223,6 +219,19 @@ fn what_a_removal_that_was_cut_off_has_removed_is_not_salvaged() {
     let folder = truth.put(&BTreeMap::new());
     let remains = Remains::in_folder(folder.path(), |_, _| {}).unwrap();
     assert_eq!(salvaged(&truth, &remains), (0, 0));
+}
+
+#[test]
+fn without_keys_events_are_salvaged_and_no_content() {
+    let truth = Truth::new();
+    let gone = ["journal.keys", "journal.keys.2"].map(|name| (name, Vec::new()));
+    let folder = truth.put(&gone.into());
+    let remains = Remains::in_folder(folder.path(), |_, _| {}).unwrap();
+    assert_eq!(salvaged(&truth, &remains), (0, truth.contents.len()));
+    // And if nothing says which journal it is, the keys are what is missed.
+    std::fs::write(folder.path().join("journal.redb"), b"no database").unwrap();
+    let error = Remains::in_folder(folder.path(), |_, _| {}).unwrap_err();
+    assert!(matches!(error, StoreError::KeysLost { .. }), "{error:?}");
 }
 
 #[test]
