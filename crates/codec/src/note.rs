@@ -217,6 +217,9 @@ impl SignedNote {
                     // Without the blank line, which is part of nothing.
                     body.pop();
                     let text = std::mem::take(&mut body).trim_start_matches('\n').to_owned();
+                    if text.is_empty() {
+                        return Err(NoteError::Form("a signature without a text"));
+                    }
                     let mut note = Self { text, signatures: Vec::new() };
                     note.sign(line)?;
                     notes.push(note);

@@ -33,6 +33,10 @@ use crate::reader::Reader;
 const WHAT: &str = "snapshot";
 const MAGIC: [u8; 4] = *b"LCS1";
 const MAX_RAW: usize = 1 << 30;
+/// What a part may claim for each byte of its own: a number of one byte claims eight.
+const GROWTH: usize = 32;
+const SMALL: usize = 64 << 10;
+const MEDIUM: usize = 4 << 20;
 /// Flag bits: a part is a zstd frame.
 const FIRST: u8 = 1;
 const SECOND: u8 = 2;
@@ -176,14 +180,27 @@ impl<'a> StoredSnapshot<'a> {
         }
         let flags = if zstd { ZSTD } else { 0 };
         let raw = decompress(WHAT, flags, stored, length, MAX_RAW)?;
-        let config = bincode::config::standard().with_limit::<MAX_RAW>();
-        let (value, read): (T, usize) = bincode::serde::decode_from_slice(&raw, config)
-            .map_err(|error| CodecError::damaged(WHAT, error.to_string()))?;
+        // The limit is bincode's guard against claims of huge lengths, and a constant of the type.
+        let decoded = if raw.len() <= SMALL {
+            within::<T, { SMALL * GROWTH }>(&raw)
+        } else if raw.len() <= MEDIUM {
+            within::<T, { MEDIUM * GROWTH }>(&raw)
+        } else {
+            within::<T, MAX_RAW>(&raw)
+        };
+        let (value, read) =
+            decoded.map_err(|error| CodecError::damaged(WHAT, error.to_string()))?;
         match read == raw.len() {
             true => Ok(value),
             false => Err(CodecError::damaged(WHAT, "bytes are left over")),
         }
     }
+}
+
+fn within<T: DeserializeOwned, const LIMIT: usize>(
+    raw: &[u8],
+) -> Result<(T, usize), bincode::error::DecodeError> {
+    bincode::serde::decode_from_slice(raw, bincode::config::standard().with_limit::<LIMIT>())
 }
 
 fn encode(part: &impl Serialize) -> Result<Vec<u8>, CodecError> {

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use crate::{arbitrary, blocks, samples, sealed};
 
-fn read_as_everything(bytes: &[u8]) {
+pub(crate) fn read_as_everything(bytes: &[u8]) {
     if let Ok(mut recorded) = decode_event(bytes) {
         encode_event(&mut recorded, &mut Vec::new()).unwrap();
     }

@@ -12,6 +12,7 @@ mod samples_retention;
 
 mod blocks;
 mod claims;
+mod found;
 mod golden_events;
 mod golden_storage;
 mod header;

@@ -18,9 +18,13 @@ impl SessionState {
     pub fn assembled(grown: Vec<Grown>, rest: Rest) -> Option<Self> {
         let mut reached = Extent::default();
         let until = rest.extent;
-        let (mut spans, mut known) = (Vec::with_capacity(until.spans as usize), Known::default());
+        let count: usize = grown.iter().map(|part| part.spans.len()).sum();
+        if count != until.spans as usize {
+            return None;
+        }
+        let (mut spans, mut known) = (Vec::with_capacity(count), Known::default());
         let (mut directives, mut ledger, mut receipts) = (Vec::new(), Vec::new(), Vec::new());
-        known.spans.reserve(until.spans as usize);
+        known.spans.reserve(count);
         for part in grown {
             if part.since != reached {
                 return None;
@@ -226,6 +230,12 @@ impl Rest {
     }
 }
 
+/// Tells a span which slot shows it: one at the most, so that slots are no more than spans.
+fn give(spans: &mut [SpanState], index: SpanIndex, key: Key) -> Option<()> {
+    let slot = &mut spans.get_mut(index as usize)?.slot;
+    slot.replace(key).is_none().then_some(())
+}
+
 /// The window's slots; each span is told which one shows it.
 fn window(spans: &mut [SpanState], shown: Vec<Shown>) -> Option<BTreeMap<Key, Slot>> {
     let mut slots: Vec<(Key, Slot)> = Vec::with_capacity(shown.len());
@@ -234,7 +244,7 @@ fn window(spans: &mut [SpanState], shown: Vec<Shown>) -> Option<BTreeMap<Key, Sl
         let (key, slot) = match shown {
             Shown::Spans(first, count) => {
                 for index in first..first.checked_add(count)? {
-                    spans.get_mut(index as usize)?.slot = Some(Key::of(index));
+                    give(spans, index, Key::of(index))?;
                     slots.push((Key::of(index), Slot::Span(index)));
                 }
                 continue;
@@ -245,11 +255,13 @@ fn window(spans: &mut [SpanState], shown: Vec<Shown>) -> Option<BTreeMap<Key, Sl
                 let key = own(runs.first()?.0)?;
                 let mut members = Vec::new();
                 for (first, count) in runs {
-                    let end =
-                        first.checked_add(count).filter(|&end| end as usize <= spans.len())?;
-                    members.extend(first..end);
+                    for index in first..first.checked_add(count)? {
+                        give(spans, index, key)?;
+                        members.push(index);
+                    }
                 }
-                (key, Slot::Stub { directive, spans: members })
+                slots.push((key, Slot::Stub { directive, spans: members }));
+                continue;
             }
             Shown::At(key, slot) => (key, slot),
         };
@@ -260,7 +272,7 @@ fn window(spans: &mut [SpanState], shown: Vec<Shown>) -> Option<BTreeMap<Key, Sl
             Slot::Stub { spans, .. } => spans.as_slice(),
         };
         for &index in members {
-            spans.get_mut(index as usize)?.slot = Some(key);
+            give(spans, index, key)?;
         }
         slots.push((key, slot));
     }
