@@ -26,9 +26,19 @@ impl Slice {
     /// While nobody else writes: fewer transactions write less in all.
     pub(super) const LARGE: Self = Self { spans: 400, bytes: 512 << 10 };
     /// While others write: none of them waits long.
-    pub(super) const SMALL: Self = Self { spans: 32, bytes: 64 << 10 };
+    const SMALL: Self = Self { spans: 32, bytes: 64 << 10 };
+    /// A run beside others is to take about so many: at some ten in a second, ten minutes.
+    const MANY: usize = 6_000;
     /// Windows that lose something in one transaction, for each of its spans.
     const WINDOWS: usize = 16;
+
+    /// While others write, with so much left to do: more at a time if it is very much. What is recorded in
+    /// the time of a run must not be more than a run removes, or nothing ever ends.
+    pub(super) fn beside(left: usize) -> Self {
+        let spans = (left / Self::MANY).clamp(Self::SMALL.spans, Self::LARGE.spans);
+        let bytes = Self::SMALL.bytes * spans as u64 / Self::SMALL.spans as u64;
+        Self { spans, bytes: bytes.min(Self::LARGE.bytes) }
+    }
 
     /// The first payloads of these targets, as many as a transaction takes; at least one.
     fn of(self, targets: &[Target]) -> Vec<u64> {
@@ -202,4 +212,21 @@ impl Journal {
 /// A command that removes spans of a session for a run.
 pub(super) fn remove(spans: Vec<Due>) -> Command {
     Command::Remove { spans }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_beside_others_takes_more_at_a_time_the_more_there_is() {
+        let of = |left| {
+            let Slice { spans, bytes } = Slice::beside(left);
+            (spans, bytes)
+        };
+        assert_eq!(of(0), (32, 64 << 10));
+        assert_eq!(of(100_000), (32, 64 << 10));
+        assert_eq!(of(600_000), (100, 200 << 10));
+        assert_eq!(of(100_000_000), (400, 512 << 10));
+    }
 }

@@ -247,7 +247,7 @@ impl Pass<'_> {
             let begun = Instant::now();
             let (_, now, _) = self.journal.counters.read();
             let alone = now == commands;
-            let slice = if alone { Slice::LARGE } else { Slice::SMALL };
+            let slice = if alone { Slice::LARGE } else { Slice::beside(targets.len() - at) };
             commands = now;
             let sliced = self.journal.remove_slice(&targets[at..], slice, request)?;
             if !alone {
