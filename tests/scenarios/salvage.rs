@@ -74,12 +74,50 @@ fn a_damaged_journal_is_salvaged_and_what_is_missing_is_listed() {
         (&json!(5), &json!("the content of d"))
     );
 
-    let again = cli.run(&["salvage", place, into]);
-    assert_eq!(again.code, 2, "{}", again.err);
-    assert!(again.err.contains("name a new folder"), "{}", again.err);
+    // Neither over what is there, nor into itself, nor behind one that did not end.
+    for (target, words) in [(into, "name a new folder"), (place, "name a new folder")] {
+        let again = cli.run(&["salvage", place, target]);
+        assert_eq!(again.code, 2, "{}", again.err);
+        assert!(again.err.contains(words), "{}", again.err);
+    }
+    assert!(before == files(from.path()), "the damaged journal is not touched");
+    let part = house.path().join("part");
+    std::fs::create_dir(&part).unwrap();
+    std::fs::write(part.join("salvage.unfinished"), "").unwrap();
+    let again = cli.run(&["salvage", place, part.to_str().unwrap()]);
+    assert!(again.code == 2 && again.err.contains("did not end"), "{}", again.err);
     let nothing = cli.run(&["salvage", house.path().to_str().unwrap(), "/nowhere"]);
     assert_eq!(nothing.code, 1, "{}", nothing.out);
     assert!(nothing.err.contains("there is no journal in"), "{}", nothing.err);
+}
+
+/// It said that nothing was missing, and ended well.
+#[test]
+fn a_journal_without_its_log_is_not_called_whole() {
+    let from = journal();
+    let broker = Broker::start(&current_server());
+    Daemon::start(from.path(), &broker.url()).kill();
+    let cli = Cli::journal(from.path());
+    assert_eq!(cli.run(&["head"]).code, 0);
+    let house = tempfile::tempdir().unwrap();
+    let into = |name: &str| house.path().join(name).to_str().unwrap().to_owned();
+    let place = from.path().to_str().unwrap();
+    assert_eq!(Cli::nowhere().json(&["salvage", place, &into("whole")]).1["end"], "known");
+    // Killed with something in the log, which is gone then.
+    let daemon = Daemon::start(from.path(), &broker.url());
+    let live = Cli::nats(&broker.url());
+    let ran = live.run_with(b"in the log", &["append", "-s", "s", "--id", "late"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    daemon.kill();
+    std::fs::remove_file(from.path().join("journal.log")).unwrap();
+    let ran = Cli::nowhere().run(&["salvage", place, &into("part")]);
+    assert_eq!(ran.code, 5, "{}", ran.out);
+    assert!(ran.out.contains("the log that the database needs is missing"), "{}", ran.out);
+    assert!(!ran.out.contains("nothing is missing"), "{}", ran.out);
+    // Nor one of which only the shell of a database is left.
+    std::fs::write(from.path().join("journal.redb"), b"").unwrap();
+    let ran = Cli::nowhere().run(&["salvage", place, &into("none")]);
+    assert!(ran.code == 5 && ran.out.contains("nobody can tell"), "{} {}", ran.out, ran.err);
 }
 
 #[test]

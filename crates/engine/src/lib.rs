@@ -45,7 +45,7 @@ pub use follow::TenantEvents;
 pub use journal::{Closed, Journal};
 pub use lacuna_codec::{Checkpoint, NoteVerifier};
 pub use lacuna_store::{
-    BackupReport, CopyReport, Fault, FoundEvent, Head, Moment, Remains, Standing, StoreError,
+    BackupReport, CopyReport, End, Fault, FoundEvent, Head, Moment, Remains, Standing, StoreError,
     VerifyOptions, VerifyReport, Walked, read_copy, step_taken,
 };
 pub use options::Options;

@@ -26,6 +26,8 @@ pub struct Salvaged {
     pub lost: Vec<(SessionKey, SpanId)>,
     /// Sessions of which events are left behind.
     pub left: Vec<Left>,
+    /// Sessions that were forks, and are sessions of their own now.
+    pub forks: usize,
 }
 
 /// Events that verify by themselves, and that the new journal could not take over.
@@ -59,6 +61,7 @@ pub fn salvage(
             *(if found.follows { &mut whole } else { &mut behind }) += 1;
             Ok(())
         })?;
+        let forked = state.as_ref().is_some_and(|state| state.forked_from().is_some());
         let (saved, why) = match (&key, state) {
             (Some(key), _) if key.session.as_str() == STREAM => {
                 let why = "policies, holds and runs are not carried over: set them again";
@@ -72,7 +75,10 @@ pub fn salvage(
             _ => (0, Some("its beginning was not found".into())),
         };
         salvaged.sessions += usize::from(saved > 0);
+        salvaged.forks += usize::from(saved > 0 && forked);
         salvaged.events += saved;
+        // Another session of that name may have brought it further.
+        let saved = saved.min(whole);
         let left = whole + behind - saved;
         if left > 0 {
             let missing = || format!("what should stand behind version {saved} was not found");

@@ -23,6 +23,12 @@ pub enum StoreError {
     /// No journal is there, and none was to be made.
     #[error("there is no journal in {0}: check the path, or start `lacuna serve` with it once")]
     NoJournal(PathBuf),
+    /// Parts of a journal are there, but not its database, and a new one would take their place.
+    #[error(
+        "{0} holds the log or the keys of a journal, and no `journal.redb`: put that back, or name another \
+         folder"
+    )]
+    Remains(PathBuf),
     /// The journal was written by a newer release.
     #[error(
         "the {what} has format {found}, and this release (lacuna {release}) reads up to {known}: \

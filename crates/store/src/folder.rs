@@ -33,13 +33,19 @@ impl Folder {
         Err(StoreError::NoJournal(path.to_owned()))
     }
 
-    /// The folder, if it holds anything of a journal.
+    /// The folder, if it holds anything of a journal that events stand in.
     pub(crate) fn of_remains(path: &Path) -> Result<Self, StoreError> {
         let folder = Self(path.to_owned());
         if folder.journal().exists() || folder.log().exists() {
             return Ok(folder);
         }
         Err(StoreError::NoJournal(path.to_owned()))
+    }
+
+    /// Whether a log or keys lie here.
+    pub(crate) fn has_remains(&self) -> bool {
+        let parts = [self.log(), self.keys(Which::First), self.keys(Which::Second)];
+        parts.iter().any(|part| part.metadata().is_ok_and(|meta| meta.len() > 0))
     }
 
     pub(crate) fn journal(&self) -> PathBuf {

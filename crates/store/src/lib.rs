@@ -46,7 +46,7 @@ pub use open::{Head, Store, StoreOptions, guarding};
 pub use packing::{Packing, Packs, Unsealed};
 pub use payloads::{PayloadReader, Stored};
 pub use removal::{KeysDestroyed, Removal};
-pub use salvage::{FoundEvent, Remains};
+pub use salvage::{End, FoundEvent, Remains};
 pub use scrub::replace;
 pub use sessions::Moment;
 pub use snapshots::{Anchors, Snapshot};

@@ -30,9 +30,9 @@ use crate::commit::Commit;
 use crate::keys::random;
 
 /// No write touches a page that holds an earlier record.
-const PAGE: u64 = 4_096;
+pub(crate) const PAGE: u64 = 4_096;
 /// The ring begins behind the pages that say whose it is.
-const FRONTS: u64 = 2;
+pub(crate) const FRONTS: u64 = 2;
 const RING: u64 = FRONTS * PAGE;
 /// The file grows by this much, filled with zeros: syncs of what it has already change no metadata.
 const STEP: u64 = 1 << 20;
@@ -106,6 +106,31 @@ impl Log {
         Err(StoreError::LogDamaged(format!("{why}, {what}")))
     }
 
+    /// That there is nothing in it which somebody may need, where the database needs no log and ends with
+    /// this event: nothing of another journal, and of this one nothing behind that.
+    pub(crate) fn is_spent(&self, last: u64) -> Result<(), StoreError> {
+        for page in 0..FRONTS.min(self.length / PAGE) {
+            let mut bytes = [0; LogFront::SIZE];
+            self.file.read(page * PAGE, &mut bytes).map_err(unreadable)?;
+            if let Some(other) = written_for(&bytes).filter(|other| *other != self.journal) {
+                return Err(StoreError::LogDamaged(format!(
+                    "`journal.log` is that of journal {other}, and this one was stopped and needs none: \
+                     move it to where it belongs"
+                )));
+            }
+        }
+        let later = || {
+            StoreError::LogDamaged(format!(
+                "`journal.log` has events behind {last}, with which the database was stopped: they are of \
+                 another time of this journal. If it is to go on from here, move the log away"
+            ))
+        };
+        self.records(last + 1, |_| Err(later())).map_err(|error| match error {
+            StoreError::LogDamaged(_) => later(),
+            other => other,
+        })
+    }
+
     /// The last of the fronts that are whole; of those with this id, if one is needed.
     fn read_front(&self, needed: Option<LogId>) -> Result<Option<(LogFront, u64)>, StoreError> {
         let mut last = None::<(LogFront, u64)>;
@@ -145,11 +170,10 @@ impl Log {
         Ok(id)
     }
 
-    /// Removes the file at the end, if the database has everything then. Should it come back, nothing in
-    /// it counts.
-    pub(crate) fn removed_from(mut self, path: PathBuf) -> Self {
+    /// It is this journal's own from now on: it is watched, and removed at the end if the database has
+    /// everything then.
+    pub(crate) fn lies_at(&mut self, path: PathBuf) {
         self.path = identity(&path).map(|identity| (path, identity));
-        self
     }
 
     /// Whether there is nothing in its file.
@@ -320,6 +344,13 @@ impl Log {
         body.resize(header.length, 0);
         self.file.read(at + LogHeader::SIZE as u64, body).map_err(unreadable)
     }
+}
+
+/// The journal for which the front or the record that begins here was written.
+pub(crate) fn written_for(bytes: &[u8]) -> Option<String> {
+    let id = bytes.get(16..48).and_then(|id| std::str::from_utf8(id).ok())?;
+    let ours = LogFront::read(bytes, id).is_some() || LogHeader::read(bytes, id).is_some();
+    ours.then(|| id.to_owned())
 }
 
 /// What tells a log from every other one of its journal.

@@ -20,8 +20,8 @@ use crate::log::{Log, LogId};
 use crate::packing::Target;
 use crate::recovery::{head_of, recover};
 use crate::tables::{
-    CHUNKS, EVENTS, FORKS, FORMAT, FORMAT_PLAIN, META, META_FORMAT, META_JOURNAL, META_LOG,
-    PAYLOADS, PUNCTURES, SESSION_BLOCKS, SESSIONS, SNAPSHOTS,
+    CHUNKS, EVENTS, FORKS, FORMAT, FORMAT_NAMES_LOG, FORMAT_PLAIN, META, META_FORMAT, META_JOURNAL,
+    META_LOG, PAYLOADS, PUNCTURES, SESSION_BLOCKS, SESSIONS, SNAPSHOTS,
 };
 use crate::{StoreError, forks, ledger, migrate};
 
@@ -97,6 +97,11 @@ impl Meta {
         Self::read(db)
     }
 
+    /// Whether the records of a log beside it are to be brought into the database.
+    pub(crate) fn needs_what_lies_there(&self) -> bool {
+        self.log.is_some() || self.format < FORMAT_NAMES_LOG
+    }
+
     pub(crate) fn read(db: &Guarded) -> Result<Self, StoreError> {
         let meta = db.begin_read()?.open_table(META)?;
         let format = meta
@@ -128,6 +133,9 @@ impl Store {
     /// every payload is encrypted.
     pub fn open(path: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
         let folder = if options.create { Folder::create(path)? } else { Folder::existing(path)? };
+        if !folder.journal().exists() && folder.has_remains() {
+            return Err(StoreError::Remains(path.to_owned()));
+        }
         if folder.log().metadata().is_ok_and(|meta| !meta.is_file()) {
             // Opening a pipe waits for its other end, and a device keeps nothing.
             return Err(StoreError::LogDamaged("`journal.log` is no regular file".into()));
@@ -205,15 +213,18 @@ impl Store {
         meta: Meta,
         place: Place,
     ) -> Result<Self, StoreError> {
-        if meta.format < FORMAT {
-            raise_format(&db)?;
-        }
         let mut log = Log::open(log, &meta.journal, log_bytes)?;
         // Before anything is taken from it, and before keys go that only it shows to be in use.
         log.needed(meta.log)?;
-        let commits = recover(&db, &log)?;
-        if let Place::Folder(folder) = &place {
-            log = log.removed_from(folder.log());
+        let mut commits = 0;
+        if meta.needs_what_lies_there() {
+            commits = recover(&db, &log)?;
+        } else {
+            log.is_spent(head_of(&db.begin_read()?.open_table(EVENTS)?)?.seq)?;
+        }
+        // Behind that: the new one has no use for a log that it does not name.
+        if meta.format < FORMAT {
+            raise_format(&db)?;
         }
         if commits > 0 {
             tracing::info!(
@@ -249,6 +260,10 @@ impl Store {
         store.destroy_keys()?;
         store.destroy_unused()?;
         *store.leaves.lock().unwrap_or_else(PoisonError::into_inner) = store.first_leaves()?;
+        if let Some(folder) = &store.folder {
+            // Not before all is well: what is refused leaves everything as it was.
+            store.log().lies_at(folder.log());
+        }
         Ok(store)
     }
 

@@ -79,10 +79,15 @@ pub fn read_copy(file: &Path, checkpoints: &[Checkpoint]) -> Result<CopyReport, 
             .create_with_backend(backend)
             .map_err(|error| StoreError::Damaged(error.to_string()))?;
         let db = Guarded::new(db);
-        let Meta { journal, log: needed, .. } = Meta::read(&db)?;
+        let meta = Meta::read(&db)?;
+        let journal = meta.journal.clone();
         let mut log = Log::open(log_beside(file)?, &journal, 0)?;
-        let missing = log.needed(needed);
-        let damaged = match missing.and(recover(&db, &log).map(drop)) {
+        let fits = match meta.needs_what_lies_there() {
+            // What it has is taken all the same: this is to look at, and changes nothing.
+            true => log.needed(meta.log).and(recover(&db, &log).map(drop)),
+            false => Ok(()),
+        };
+        let damaged = match fits {
             Ok(()) => None,
             // Of the database itself that is told below.
             Err(error @ (StoreError::Damaged(_) | StoreError::LogDamaged(_))) => {
@@ -103,14 +108,14 @@ pub fn read_copy(file: &Path, checkpoints: &[Checkpoint]) -> Result<CopyReport, 
     })
 }
 
-/// The id of the journal in a file, which is not changed.
-pub(crate) fn journal_in(file: &Path) -> Result<String, StoreError> {
+/// What the journal in a file says about itself. The file is not changed.
+pub(crate) fn meta_in(file: &Path) -> Result<Meta, StoreError> {
     let io = |source| StoreError::Io { doing: format!("reading {}", file.display()), source };
     let backend = Untouched::open(file).map_err(io)?;
     defensively(|| {
         let db = Builder::new().create_with_backend(backend);
         let db = db.map_err(|error| StoreError::Damaged(error.to_string()))?;
-        Ok(Meta::read(&Guarded::new(db))?.journal)
+        Meta::read(&Guarded::new(db))
     })
 }
 

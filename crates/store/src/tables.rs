@@ -18,6 +18,9 @@ use redb::TableDefinition;
 
 /// The format of the layout above. A newer one is refused by name.
 pub const FORMAT: u32 = 4;
+/// The first format in which the database names the log that it needs; with an earlier one every log
+/// beside it is.
+pub(crate) const FORMAT_NAMES_LOG: u32 = 4;
 /// The first format: no pack is encrypted. The second had no log in front of the
 /// database, the third did not name it.
 pub(crate) const FORMAT_PLAIN: u32 = 1;

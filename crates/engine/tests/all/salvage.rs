@@ -6,7 +6,7 @@ use std::path::Path;
 use lacuna_core::retention::STREAM;
 use lacuna_core::{Cause, Command, Contract, Event, Outcome, SessionNo};
 use lacuna_engine::{
-    EngineError, Journal, Options, Remains, Salvaged, Sender, VerifyOptions, salvage,
+    End, EngineError, Journal, Options, Remains, Salvaged, Sender, VerifyOptions, salvage,
 };
 use lacuna_store::StoreError;
 
@@ -96,6 +96,7 @@ fn a_sound_journal_is_salvaged_whole() {
     assert!(before == after, "every event as it was stored, every content");
     assert_eq!(remains.gaps(), []);
     assert_eq!((salvaged.sessions, salvaged.lost.len(), salvaged.left.len()), (3, 0, 0));
+    assert_eq!((salvaged.forks, remains.end()), (1, End::Known));
     let contents = after.iter().flatten().filter(|(_, content)| content.is_some()).count();
     assert_eq!(salvaged.contents, contents as u64);
     assert_eq!(salvaged.events, after.iter().map(|events| events.len() as u64).sum::<u64>());
@@ -123,6 +124,7 @@ fn a_journal_that_was_killed_is_salvaged_from_its_log_as_well() {
     assert!(matches!(error, StoreError::LogDamaged(_)), "{error:?}");
     let (new, salvaged, remains) = self::salvaged(copy.path());
     assert!(remains.last() < rig.journal.head().seq, "{}", remains.last());
+    assert_eq!(remains.end(), End::LogMissing);
     assert_eq!((salvaged.lost, salvaged.left), (vec![], vec![]));
     let (old, new) = (told(&rig.journal, "s"), told(&new.journal, "s"));
     assert!(!new.is_empty() && new.len() < old.len());

@@ -1,13 +1,13 @@
 //! `salvage`: what can still be read of a damaged journal, written into a new one.
 
-use std::fs::OpenOptions;
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::{BufWriter, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use anstream::println;
-use lacuna_core::{Adopted, SessionKey};
-use lacuna_engine::{EngineError, Journal, Left, Options, Remains, Salvaged, VerifyOptions};
+use anstream::{eprintln, println};
+use lacuna_core::{Adopted, Principal, SessionKey};
+use lacuna_engine::{End, EngineError, Journal, Left, Options, Remains, Salvaged, VerifyOptions};
 use serde_json::{Value, json};
 
 use super::transfer;
@@ -17,14 +17,13 @@ use crate::output::{self, count, good, warning};
 
 /// Where events go that the new journal could not take over, in its folder.
 const LEFT: &str = "left-behind.jsonl";
+/// Lies in its folder until all is taken over.
+const UNFINISHED: &str = "salvage.unfinished";
 /// Lines of one kind that are shown; `--json` has all.
 const SHOWN: usize = 20;
 
 pub(super) fn run(global: &Global, args: &args::Salvage) -> Result<Exit, Failure> {
-    if args.into.join("journal.redb").exists() {
-        let why = format!("there is a journal in {}: name a new folder", args.into.display());
-        return Err(Failure::Usage(why));
-    }
+    ready(&args.into)?;
     let principal = global.principal.parse();
     let principal = principal.map_err(|error| Failure::Usage(format!("--principal: {error}")))?;
     let mut bar = None;
@@ -36,22 +35,22 @@ pub(super) fn run(global: &Global, args: &args::Salvage) -> Result<Exit, Failure
         bar.finish_and_clear();
     }
     let remains = remains?;
-    let mut options = Options::default();
-    // It was taken in once.
-    options.limits.span_bytes = u64::MAX;
-    let journal = Journal::open(&args.into, options)?;
-    let bar = output::progress(remains.sessions().len() as u64, "sessions salvaged");
-    let salvaged = lacuna_engine::salvage(&remains, &journal, &principal, |done| {
-        bar.set_position(done as u64);
-    });
-    bar.finish_and_clear();
-    let salvaged = salvaged?;
-    let file = leave(&remains, &salvaged, &args.into)?;
-    let waiting = output::spinner("verifying the new journal");
-    let verified = journal.verify(&VerifyOptions::default(), |_| {});
-    waiting.finish_and_clear();
-    let faults: Vec<String> = verified?.faults.into_iter().map(|fault| fault.what).collect();
-    journal.close()?;
+    let unfinished = args.into.join(UNFINISHED);
+    let doing = format!("writing {}", unfinished.display());
+    // As the journal makes its folder: there are contents in it.
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&args.into)
+        .and_then(|()| std::fs::write(&unfinished, remains.journal()))
+        .map_err(Failure::io(&doing))?;
+    let done = into(args, &remains, &principal);
+    let (salvaged, faults, file) = done.inspect_err(|_| {
+        let place = args.into.display();
+        eprintln!("{}: {place} has only a part: remove it, and begin again", warning("unfinished"));
+    })?;
+    std::fs::remove_file(&unfinished)
+        .map_err(Failure::io(format!("removing {}", unfinished.display())))?;
     let report = Report { args, remains: &remains, salvaged: &salvaged, faults: &faults, file };
     if global.json {
         println!("{}", report.json());
@@ -59,6 +58,56 @@ pub(super) fn run(global: &Global, args: &args::Salvage) -> Result<Exit, Failure
         report.print();
     }
     Ok(if report.is_whole() { Exit::Done } else { Exit::Damaged })
+}
+
+/// That nothing lies in the folder for the new journal which belongs to another one.
+fn ready(into: &Path) -> Result<(), Failure> {
+    if into.join(UNFINISHED).exists() {
+        return Err(Failure::Usage(format!(
+            "{} has a part of what an earlier salvage has taken over, which did not end: remove it, or name \
+             a new folder",
+            into.display()
+        )));
+    }
+    let entries = match std::fs::read_dir(into) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Failure::io(format!("looking into {}", into.display()))(error)),
+    };
+    for entry in entries {
+        let name = entry.map_err(Failure::io("looking into the new folder"))?.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with("journal.") || name == LEFT {
+            let why = format!("there is a {name} in {}: name a new folder", into.display());
+            return Err(Failure::Usage(why));
+        }
+    }
+    Ok(())
+}
+
+/// Takes over what there is; gives also what is wrong with the new journal, and where the rest stands.
+fn into(
+    args: &args::Salvage,
+    remains: &Remains,
+    principal: &Principal,
+) -> Result<(Salvaged, Vec<String>, Option<PathBuf>), Failure> {
+    let mut options = Options::default();
+    // It was taken in once.
+    options.limits.span_bytes = u64::MAX;
+    let journal = Journal::open(&args.into, options)?;
+    let bar = output::progress(remains.sessions().len() as u64, "sessions salvaged");
+    let salvaged = lacuna_engine::salvage(remains, &journal, principal, |done| {
+        bar.set_position(done as u64);
+    });
+    bar.finish_and_clear();
+    let salvaged = salvaged?;
+    let file = leave(remains, &salvaged, &args.into)?;
+    let waiting = output::spinner("verifying the new journal");
+    let verified = journal.verify(&VerifyOptions::default(), |_| {});
+    waiting.finish_and_clear();
+    let faults: Vec<String> = verified?.faults.into_iter().map(|fault| fault.what).collect();
+    journal.close()?;
+    Ok((salvaged, faults, file))
 }
 
 /// Writes the events that are left behind, with their contents, as `export` writes them.
@@ -118,14 +167,15 @@ struct Report<'a> {
 impl Report<'_> {
     fn is_whole(&self) -> bool {
         let Salvaged { lost, left, .. } = self.salvaged;
-        lost.is_empty()
+        self.remains.end() == End::Known
+            && lost.is_empty()
             && left.is_empty()
             && self.remains.gaps().is_empty()
             && self.faults.is_empty()
     }
 
     fn json(&self) -> Value {
-        let Salvaged { sessions, events, contents, lost, left } = self.salvaged;
+        let Salvaged { sessions, events, contents, lost, left, forks } = self.salvaged;
         json!({
             "journal": self.remains.journal(),
             "into": self.args.into,
@@ -133,6 +183,12 @@ impl Report<'_> {
             "sessions": sessions,
             "events": events,
             "contents": contents,
+            "forks": forks,
+            "end": match self.remains.end() {
+                End::Known => "known",
+                End::LogMissing => "log_missing",
+                End::Unknown => "unknown",
+            },
             "missing_events": self.remains.gaps().iter().map(|(from, to)| json!({
                 "from": from, "to": to,
             })).collect::<Vec<_>>(),
@@ -152,7 +208,7 @@ impl Report<'_> {
     }
 
     fn print(&self) {
-        let Salvaged { sessions, events, contents, lost, left } = self.salvaged;
+        let Salvaged { sessions, events, contents, lost, left, forks } = self.salvaged;
         println!(
             "salvaged {} sessions with {} events and {} contents of journal {}, into {}",
             count(*sessions as u64),
@@ -166,6 +222,18 @@ impl Report<'_> {
             false => format!("events {from} to {to} were not found"),
         });
         some(gaps);
+        let last = count(self.remains.last());
+        some(match self.remains.end() {
+            End::Known => None,
+            End::LogMissing => Some(format!(
+                "the log that the database needs is missing, or not whole: what was acknowledged behind event \
+                 {last} stood in it"
+            )),
+            End::Unknown => Some(format!(
+                "the database cannot be asked: nobody can tell whether there was anything behind event {last}"
+            )),
+        }
+        .into_iter());
         some(lost.iter().map(|(key, span)| {
             format!("{key}: the content of {span} is lost, as the session's last events say now")
         }));
@@ -182,6 +250,12 @@ impl Report<'_> {
                 "{}: nothing is missing up to event {}",
                 good("ok"),
                 count(self.remains.last())
+            );
+        }
+        if *forks > 0 {
+            println!(
+                "{} forks are sessions of their own now: erase what they share with their parents in each",
+                count(*forks as u64)
             );
         }
         println!("look at it with: lacuna sessions --journal {}", self.args.into.display());

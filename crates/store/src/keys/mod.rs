@@ -26,14 +26,28 @@ impl Keys {
     /// The keys of the journal in a folder as they are now, read from the better of its two key files.
     /// Changes nothing; for looking into a journal's file while no [`Store`](crate::Store) has it.
     pub fn in_folder(path: &Path) -> Result<Self, StoreError> {
-        Self::of_folder(&Folder::existing(path)?).map(|(keys, _)| keys)
+        Self::of_folder(&Folder::existing(path)?, None).map(|(keys, _)| keys)
     }
 
-    /// The same, with the id of the journal that they are of.
-    pub(crate) fn of_folder(folder: &Folder) -> Result<(Self, String), StoreError> {
+    /// The same, with the id of the journal that they are of: of this one, if it is known.
+    pub(crate) fn of_folder(
+        folder: &Folder,
+        journal: Option<&str>,
+    ) -> Result<(Self, String), StoreError> {
         let place = Place::Folder(folder.clone());
-        let (found, whys) = newest(place.read_both()?);
-        let found = found.ok_or_else(|| place.lost(&whys))?;
+        let mut copies = place.read_both()?;
+        let mut others = Vec::new();
+        for (which, copy) in [Which::First, Which::Second].into_iter().zip(&mut copies) {
+            if let Ok(Some(file)) = copy
+                && let Some(expected) = journal.filter(|journal| *journal != file.journal)
+            {
+                others.push(place.of_another(which, file, expected));
+                *copy = Ok(None);
+            }
+        }
+        let (found, whys) = newest(copies);
+        let lost = || others.pop().unwrap_or_else(|| place.lost(&whys));
+        let found = found.ok_or_else(lost)?;
         Ok((Self::of(found.tree), found.journal))
     }
 
@@ -125,11 +139,18 @@ impl Place {
 
     fn bytes(&self, which: Which) -> std::io::Result<Option<Zeroizing<Vec<u8>>>> {
         match self {
-            Self::Folder(folder) => match std::fs::read(folder.keys(which)) {
-                Ok(bytes) => Ok(Some(Zeroizing::new(bytes))),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-                Err(error) => Err(error),
-            },
+            Self::Folder(folder) => {
+                let path = folder.keys(which);
+                match std::fs::metadata(&path) {
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+                    // Reading a pipe waits for its other end, a device may have none.
+                    Ok(meta) if !meta.is_file() => {
+                        return Err(std::io::Error::other("it is no regular file"));
+                    }
+                    _ => {}
+                }
+                std::fs::read(&path).map(|bytes| Some(Zeroizing::new(bytes)))
+            }
             Self::Memory(memory) => Ok(memory.files()[which as usize].take().map(Zeroizing::new)),
         }
     }
@@ -186,6 +207,24 @@ impl Place {
         Ok(())
     }
 
+    /// That whatever lies in place of a copy can be overwritten like one: no pipe, no device, no folder.
+    fn are_files(&self) -> Result<(), StoreError> {
+        let Self::Folder(folder) = self else { return Ok(()) };
+        for path in [folder.keys(Which::First), folder.keys(Which::Second)] {
+            if path.metadata().is_ok_and(|meta| !meta.is_file()) {
+                let source = std::io::Error::other("it is no regular file; move it away");
+                let doing = format!("reading the keys in {}", path.display());
+                return Err(StoreError::Io { doing, source });
+            }
+        }
+        Ok(())
+    }
+
+    fn of_another(&self, which: Which, file: &KeyFile, expected: &str) -> StoreError {
+        let (found, expected) = (file.journal.clone(), expected.to_owned());
+        StoreError::KeysOfAnother { file: self.name(which), found, expected }
+    }
+
     fn lost(&self, whys: &[String]) -> StoreError {
         let why = match whys {
             [] => "there is none".to_owned(),
@@ -228,17 +267,14 @@ impl KeyRing {
         journal: &str,
         encrypted: impl FnOnce() -> Result<bool, StoreError>,
     ) -> Result<Self, StoreError> {
+        place.are_files()?;
         place.finish()?;
         let copies = place.read_both()?;
         for (which, copy) in [Which::First, Which::Second].into_iter().zip(&copies) {
             if let Ok(Some(file)) = copy
                 && file.journal != journal
             {
-                return Err(StoreError::KeysOfAnother {
-                    file: place.name(which),
-                    found: file.journal.clone(),
-                    expected: journal.to_owned(),
-                });
+                return Err(place.of_another(which, file, journal));
             }
         }
         // What is to be said of each copy, before the better one is taken out of them.

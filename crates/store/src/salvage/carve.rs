@@ -21,6 +21,8 @@ const WINDOW: usize = 1 << 20;
 const KEYS: [usize; 2] = [12, 8];
 /// What stands in front of the ends.
 const FRONT: usize = 4;
+/// How often the file may be read over for what is no value.
+const TIMES: u64 = 16;
 
 /// Something that was found, whole as far as it can tell by itself.
 #[derive(Debug)]
@@ -32,6 +34,9 @@ pub(crate) enum Carved<'a> {
 }
 
 /// Finds rows of the database's file. `take` gets each with the place of its first byte.
+///
+/// What is none is tried only until many times the file was read for such: a file whose pages claim whatever they
+/// like takes no longer than that.
 pub(crate) fn database(
     file: &File,
     length: u64,
@@ -40,6 +45,7 @@ pub(crate) fn database(
 ) -> std::io::Result<()> {
     let (mut window, mut begin) = (Vec::new(), 0);
     let mut at = 0;
+    let mut budget = length.saturating_mul(TIMES);
     while at + PAGE as u64 <= length {
         if at < begin || at + PAGE as u64 > begin + window.len() as u64 {
             window.resize(WINDOW.min(usize::try_from(length - at).unwrap_or(WINDOW)), 0);
@@ -49,7 +55,7 @@ pub(crate) fn database(
         }
         let inside = usize::try_from(at - begin).unwrap_or(usize::MAX);
         let page: [u8; PAGE] = window[inside..inside + PAGE].try_into().expect("a page of it");
-        let behind = leaf(file, length, at, &page, &mut take)?;
+        let behind = leaf(file, length, at, &page, &mut budget, &mut take)?;
         // What stands within a value is that value's, whatever it looks like.
         at = behind.max(at + 1).next_multiple_of(PAGE as u64);
     }
@@ -62,6 +68,7 @@ fn leaf(
     length: u64,
     at: u64,
     page: &[u8; PAGE],
+    budget: &mut u64,
     take: &mut impl FnMut(u64, Carved<'_>),
 ) -> std::io::Result<u64> {
     let number = |at: usize| u32::from_le_bytes(page[at..at + 4].try_into().expect("4 bytes"));
@@ -91,12 +98,26 @@ fn leaf(
                 if !matches!(stored.as_slice(), b"LCB1" | b"LCP1" | b"LCP2") {
                     continue;
                 }
-                stored.resize(to - begin, 0);
+                let size = to - begin;
+                let Some(left) = budget.checked_sub(size as u64) else { continue };
+                stored.resize(size, 0);
                 file.read_exact_at(&mut stored, place)?;
                 let keys = FRONT + 4 * rows + key * row;
-                if let Some(found) = value(&stored, &page[keys..keys + key]) {
+                let found = value(&stored, &page[keys..keys + key]);
+                if found.is_none() {
+                    *budget = left;
+                }
+                if let Some(found) = found {
+                    // What a block, or a pack in clear, holds may look like anything. One that is encrypted
+                    // looks like nothing, and that its front is whole says nothing of what lies behind.
+                    let clear = match &found {
+                        Carved::Block(..) => true,
+                        Carved::Pack(pack, _) | Carved::Chunk(pack, ..) => pack.leaf().is_none(),
+                    };
+                    if clear {
+                        behind = behind.max(at + to as u64);
+                    }
                     take(place, found);
-                    behind = behind.max(at + to as u64);
                 }
             }
         }

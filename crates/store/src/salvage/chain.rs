@@ -35,14 +35,20 @@ impl Chain {
         }
         let mut chain = Self::default();
         let (mut expected, mut head) = (1, Digest::default());
-        for (first, candidates) in places {
+        for (&first, candidates) in &places {
             if first < expected {
                 continue;
             }
-            let best = candidates.into_iter().max_by_key(|block| {
-                (block.previous == head, rested_on.contains(&block.hash), block.place)
+            let best = candidates.iter().filter(|block| {
+                // One that nothing rests on, and that reaches over the beginning of others, was cut off.
+                let over = || places.range(first + 1..block.end).next().is_some();
+                rested_on.contains(&block.hash) || !over()
             });
-            let Some(block) = best else { continue };
+            let best = best.max_by_key(|block| {
+                let (follows, rested) = (block.previous == head, rested_on.contains(&block.hash));
+                (follows, rested, !block.place.log, block.place)
+            });
+            let Some(&block) = best else { continue };
             if first > expected {
                 chain.gaps.push((expected, first - 1));
             }
@@ -85,6 +91,9 @@ mod tests {
         let chain = Chain::of([found.clone(), vec![block(4, 6, 8, 7)]].concat());
         assert_eq!(names(&chain), [1, 2, 3]);
         assert_eq!(chain.gaps, []);
+        // Alone in its place it is not taken for what stood there, as it reaches over what follows.
+        let chain = Chain::of(vec![block(1, 3, 1, 0), block(3, 9, 9, 1), block(4, 5, 3, 2)]);
+        assert_eq!((names(&chain), chain.gaps), (vec![1, 3], vec![(3, 3)]));
         // The other way round as well.
         let chain = Chain::of(found.into_iter().rev().collect());
         assert_eq!(names(&chain), [1, 2, 3]);

@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use lacuna_codec::{Block, Pack, block_hash};
+use lacuna_codec::{Block, LogFront, Pack, block_hash};
 use lacuna_core::{
     Cause, Digest, Event, Recorded, SessionKey, SessionNo, SessionState, SpanId, Storage,
     StoredClaims,
@@ -23,8 +23,9 @@ use self::chain::{Chain, Found};
 use crate::StoreError;
 use crate::folder::Folder;
 use crate::keys::Keys;
+use crate::log::{self, LogId};
 use crate::sessions::fold;
-use crate::standing::journal_in;
+use crate::standing::meta_in;
 
 /// Where a value stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,10 +36,22 @@ pub(crate) struct Place {
     length: u32,
 }
 
+/// What is known about the end of a damaged journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Nothing that was acknowledged is missing behind the last event that was found, unless a page was lost there.
+    Known,
+    /// The log that the database needs is not there, or not whole: what it alone had is missing.
+    LogMissing,
+    /// The database cannot say whether it needs a log, so nobody can tell what is missing.
+    Unknown,
+}
+
 /// What can still be read in a journal's folder. The folder is not changed.
 #[derive(Debug)]
 pub struct Remains {
     journal: String,
+    end: End,
     database: Option<File>,
     log: Option<File>,
     keys: Option<Keys>,
@@ -86,25 +99,41 @@ impl Remains {
         {
             return Err(StoreError::InUse(path.to_owned()));
         }
-        let (log, log_length) = open(&folder.log())?;
-        // Without keys no content can be read; events can.
-        let (keys, journal) = match Keys::of_folder(&folder) {
-            Ok((keys, journal)) => (Some(keys), journal),
-            Err(lost @ StoreError::KeysLost { .. }) => match journal_in(&folder.journal()) {
-                Ok(journal) => {
-                    tracing::warn!(%lost, "no content can be salvaged");
-                    (None, journal)
-                }
-                // Nothing says which journal it is, either.
-                Err(_) => return Err(lost),
-            },
-            Err(error) => return Err(error),
-        };
-        let (mut gathered, total) = (Gathered::default(), length + log_length);
+        let (mut log, mut log_length) = open(&folder.log())?;
         let io = |what: &Path| {
             let doing = format!("reading {}", what.display());
             move |source| StoreError::Io { doing, source }
         };
+        let fronts = match &log {
+            Some(file) => fronts(file, log_length).map_err(io(&folder.log()))?,
+            None => Vec::new(),
+        };
+        // Whatever the database can still say for itself counts first.
+        let said = meta_in(&folder.journal()).ok();
+        let known = said.as_ref().map(|meta| &meta.journal);
+        let known = known.or_else(|| fronts.first().map(|(journal, _)| journal)).cloned();
+        // Without keys no content can be read; events can.
+        let (keys, journal) = match (Keys::of_folder(&folder, known.as_deref()), known) {
+            (Ok((keys, journal)), _) => (Some(keys), journal),
+            (Err(lost @ StoreError::KeysLost { .. }), Some(journal)) => {
+                tracing::warn!(%lost, "no content can be salvaged");
+                (None, journal)
+            }
+            // Or nothing says which journal it is.
+            (Err(error), _) => return Err(error),
+        };
+        let end = match &said {
+            None => End::Unknown,
+            Some(meta) => match meta.log {
+                Some(id) if !is_there(&fronts, &journal, id, log_length) => End::LogMissing,
+                _ => End::Known,
+            },
+        };
+        if said.is_some_and(|meta| !meta.needs_what_lies_there()) {
+            // It is of another time, or has nothing that the database has not.
+            (log, log_length) = (None, 0);
+        }
+        let (mut gathered, total) = (Gathered::default(), length + log_length);
         if let Some(file) = &database {
             let take = |at, found: Carved<'_>| gathered.take(false, at, found);
             carve::database(file, length, take, |at| progress(at, total))
@@ -118,6 +147,7 @@ impl Remains {
         let Gathered { blocks, packs, chunks, reach, .. } = gathered;
         let mut remains = Self {
             journal,
+            end,
             database,
             log,
             keys,
@@ -136,6 +166,11 @@ impl Remains {
     /// The journal's id.
     pub fn journal(&self) -> &str {
         &self.journal
+    }
+
+    /// What is known about its end.
+    pub fn end(&self) -> End {
+        self.end
     }
 
     /// First and last seq of events that are nowhere, behind the last one that was found excepted.
@@ -349,6 +384,27 @@ impl Gathered {
             }
         }
     }
+}
+
+/// The fronts of a log that are whole, each with the journal that it was written for.
+fn fronts(log: &File, length: u64) -> std::io::Result<Vec<(String, LogFront)>> {
+    let mut fronts = Vec::new();
+    for page in 0..log::FRONTS.min(length / log::PAGE) {
+        let mut bytes = [0; LogFront::SIZE];
+        log.read_exact_at(&mut bytes, page * log::PAGE)?;
+        if let Some(journal) = log::written_for(&bytes)
+            && let Some(front) = LogFront::read(&bytes, &journal)
+        {
+            fronts.push((journal, front));
+        }
+    }
+    Ok(fronts)
+}
+
+/// Whether this is the whole log of this id.
+fn is_there(fronts: &[(String, LogFront)], journal: &str, id: LogId, length: u64) -> bool {
+    let ours = fronts.iter().filter(|(of, front)| of == journal && front.id == id);
+    ours.map(|(_, front)| front.length).max().is_some_and(|least| length >= least)
 }
 
 fn open(path: &Path) -> Result<(Option<File>, u64), StoreError> {

@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use lacuna_core::{Event, Recorded, SessionNo};
-use lacuna_store::{Remains, Store, StoreError, StoreOptions, Stored};
+use lacuna_store::{End, Remains, Store, StoreError, StoreOptions, Stored};
 
 use crate::journal::{Journal, key, noise, ordinary, span};
 use crate::tape::Dice;
@@ -230,8 +230,95 @@ fn without_keys_events_are_salvaged_and_no_content() {
     assert_eq!(salvaged(&truth, &remains), (0, truth.contents.len()));
     // And if nothing says which journal it is, the keys are what is missed.
     std::fs::write(folder.path().join("journal.redb"), b"no database").unwrap();
+    std::fs::write(folder.path().join("journal.log"), b"no log").unwrap();
     let error = Remains::in_folder(folder.path(), |_, _| {}).unwrap_err();
     assert!(matches!(error, StoreError::KeysLost { .. }), "{error:?}");
+}
+
+/// The newest of both copies was believed, whosever it was.
+#[test]
+fn the_keys_of_another_journal_are_not_believed() {
+    let (truth, other) = (Truth::new(), Truth::new());
+    let theirs = other.files["journal.keys"].clone();
+    for ours in ["journal.keys", "journal.keys.2"] {
+        let one = if ours == "journal.keys" { "journal.keys.2" } else { "journal.keys" };
+        let folder = truth.put(&[(one, theirs.clone())].into());
+        let remains = Remains::in_folder(folder.path(), |_, _| {}).unwrap();
+        assert_eq!(salvaged(&truth, &remains), (0, 0), "{ours} is the right one");
+    }
+    let both = ["journal.keys", "journal.keys.2"].map(|name| (name, theirs.clone()));
+    let folder = truth.put(&both.into());
+    let error = Remains::in_folder(folder.path(), |_, _| {}).unwrap_err();
+    assert!(matches!(error, StoreError::KeysOfAnother { .. }), "{error:?}");
+}
+
+/// Nothing was said of what only the log had.
+#[test]
+fn what_is_known_of_the_end_is_told() {
+    let truth = Truth::new();
+    let end = |damaged: &[(&'static str, Vec<u8>)]| {
+        let folder = truth.put(&damaged.iter().cloned().collect());
+        Remains::in_folder(folder.path(), |_, _| {}).unwrap().end()
+    };
+    assert_eq!(end(&[]), End::Known);
+    let log = &truth.files["journal.log"];
+    for gone in [Vec::new(), log[..log.len() - 1].to_vec(), vec![0; log.len()]] {
+        assert_eq!(end(&[("journal.log", gone)]), End::LogMissing);
+    }
+    for gone in [Vec::new(), truth.files["journal.redb"][..PAGE].to_vec()] {
+        assert_eq!(end(&[("journal.redb", gone)]), End::Unknown);
+    }
+}
+
+/// A log that the database does not name is of another time: what it has was taken over what the database has,
+/// or brought back.
+#[test]
+fn a_log_of_another_time_is_not_salvaged() {
+    let (house, copy) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut journal = Journal::in_folder(house.path());
+    let session = journal.open("a");
+    journal.commit(vec![span(session, "s1", b"one")]);
+    journal.store.backup(&copy.path().join("b"), |_| {}).unwrap();
+    journal.commit(vec![span(session, "s2", b"two")]);
+    journal.commit(vec![span(session, "s3", b"three")]);
+    let old = copy.path().join("b");
+    std::fs::copy(house.path().join("journal.log"), old.join("journal.log")).unwrap();
+    let remains = Remains::in_folder(&old, |_, _| {}).unwrap();
+    assert_eq!((remains.last(), remains.end()), (2, End::Known));
+    drop(remains);
+    let error = Store::open(&old, &StoreOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("another time of this journal"), "{error}");
+    // The log is still there, and moved away it is in nobody's way.
+    std::fs::rename(old.join("journal.log"), copy.path().join("log")).unwrap();
+    assert_eq!(Store::open(&old, &StoreOptions::default()).unwrap().head().seq, 2);
+    let log = std::fs::read(copy.path().join("log")).unwrap();
+    assert!(log == std::fs::read(house.path().join("journal.log")).unwrap());
+}
+
+/// Every page claims hundreds of rows that reach to the end of the file: each was read, and hashed.
+#[test]
+fn a_file_that_claims_anything_is_looked_through_in_time() {
+    let truth = Truth::new();
+    let mut file = vec![0; 2 << 20];
+    let length = file.len();
+    for at in (0..length).step_by(PAGE) {
+        file[at + 2..at + 4].copy_from_slice(&200_u16.to_le_bytes());
+        let values = 4 + 200 * 12;
+        for row in 0..200 {
+            let to = if row % 2 == 0 { length - at } else { values } as u32;
+            file[at + 4 + 4 * row..at + 8 + 4 * row].copy_from_slice(&to.to_le_bytes());
+        }
+        file[at + values..at + values + 4].copy_from_slice(b"LCB1");
+    }
+    let folder = truth.put(&[("journal.redb", file)].into());
+    let (done, looked) = channel();
+    let path = folder.path().to_owned();
+    std::thread::spawn(move || {
+        let remains = Remains::in_folder(&path, |_, _| {}).unwrap();
+        done.send((remains.end(), remains.last())).unwrap();
+    });
+    let (end, last) = looked.recv_timeout(PATIENCE).expect("it does not end");
+    assert_eq!((end, last), (End::Unknown, truth.events.len() as u64), "the log has them");
 }
 
 #[test]

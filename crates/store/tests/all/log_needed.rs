@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use lacuna_store::{Store, StoreError, StoreOptions};
+use lacuna_store::{End, Remains, Store, StoreError, StoreOptions};
 
 use crate::journal::{Journal, span};
 use crate::log::{Disk, PAGE, copied, damage, drawn, whole};
@@ -65,14 +65,15 @@ fn a_journal_that_was_killed_is_not_opened_without_its_log() {
 
 #[test]
 fn a_journal_that_needs_no_log_does_not_look_at_one() {
-    let (disk, other) = (Disk::default(), Disk::default());
-    let (mut journal, mut others) = (disk.journal(), other.journal());
-    let (a, b) = (journal.open("a"), others.open("b"));
+    let disk = Disk::default();
+    let mut journal = disk.journal();
+    let a = journal.open("a");
     let last = journal.commit(vec![span(a, "s1", b"one")]);
-    others.commit(vec![span(b, "s1", b"one"), span(b, "s2", b"two")]);
     let Journal { store, states, events } = journal;
     store.close().unwrap();
-    for log in [Vec::new(), vec![7; 5_000], other.0.log().edit(|log| log.clone())] {
+    let spent = disk.0.log().edit(|log| log.clone());
+    assert!(spent.starts_with(b"LCL1"), "it had one");
+    for log in [Vec::new(), vec![7; 5_000], spent] {
         let closed = disk.killed();
         closed.0.log().edit(|there| *there = log);
         let store = closed.open().unwrap();
@@ -81,6 +82,79 @@ fn a_journal_that_needs_no_log_does_not_look_at_one() {
         assert_eq!(journal.commit(vec![span(a, "s2", b"two")]), last + 1);
         assert_eq!(whole(&closed.killed(), &journal, last + 1, last + 1), last + 1);
     }
+}
+
+/// It was overwritten, or removed when the journal was closed, with all that only it had: even by an opening that
+/// was refused, for other reasons, or by looking at the journal beside it.
+#[test]
+fn the_log_of_another_journal_is_never_touched() {
+    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let [ours, theirs] = folders.each_ref().map(|folder| folder.path());
+    let mut journal = Journal::in_folder(ours);
+    journal.open("a");
+    journal.store.close().unwrap();
+    let mut other = Journal::in_folder(theirs);
+    let session = other.open("b");
+    other.commit(vec![span(session, "s1", b"only the log has it")]);
+    let log = std::fs::read(theirs.join("journal.log")).unwrap();
+    let files = ["journal.redb", "journal.keys", "journal.keys.2"];
+    // With a journal that needs none, with its database and their keys, and with their keys alone.
+    for (database, keys) in [(Some(ours), ours), (Some(ours), theirs), (None, theirs)] {
+        let mixed = copied(keys, Some("journal.redb"));
+        if let Some(database) = database {
+            std::fs::copy(database.join(files[0]), mixed.path().join(files[0])).unwrap();
+        }
+        std::fs::write(mixed.path().join("journal.log"), &log).unwrap();
+        let error = Store::open(mixed.path(), &StoreOptions::default()).unwrap_err();
+        match database {
+            Some(_) => assert!(error.to_string().contains("is that of journal"), "{error}"),
+            None => assert!(matches!(error, StoreError::Remains(_)), "{error:?}"),
+        }
+        assert!(std::fs::read(mixed.path().join("journal.log")).unwrap() == log);
+        assert_eq!(mixed.path().join("journal.redb").exists(), database.is_some());
+    }
+    // Put together again it is whole.
+    let whole = copied(theirs, None);
+    assert_eq!(Store::open(whole.path(), &StoreOptions::default()).unwrap().head().seq, 2);
+}
+
+#[test]
+fn a_log_is_not_removed_by_an_opening_that_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut journal = Journal::in_folder(folder.path());
+    let session = journal.open("a");
+    let last = journal.commit(vec![span(session, "s1", b"one")]);
+    let killed = copied(folder.path(), None);
+    let keys = ["journal.keys", "journal.keys.2"].map(|name| {
+        let path = killed.path().join(name);
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        (path, bytes)
+    });
+    let error = Store::open(killed.path(), &StoreOptions::default()).unwrap_err();
+    assert!(matches!(error, StoreError::KeysLost { .. }), "{error:?}");
+    assert!(killed.path().join("journal.log").exists());
+    keys.into_iter().for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
+    let store = Store::open(killed.path(), &StoreOptions::default()).unwrap();
+    assert_eq!(store.head().seq, last);
+    assert_eq!(store.verify(&Default::default(), |_| {}).unwrap().faults, []);
+}
+
+/// Reading one waited for its other end.
+#[test]
+fn keys_that_are_no_file_are_refused_and_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut journal = Journal::in_folder(folder.path());
+    journal.open("a");
+    journal.store.close().unwrap();
+    let keys = folder.path().join("journal.keys");
+    std::fs::remove_file(&keys).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &keys).unwrap();
+    let error = Store::open(folder.path(), &StoreOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("no regular file"), "{error}");
+    // What is only looked at has the other copy.
+    let remains = Remains::in_folder(folder.path(), |_, _| {}).unwrap();
+    assert_eq!((remains.last(), remains.end()), (1, End::Known));
 }
 
 /// The third format: a log without a front, and a database that does not name it.
